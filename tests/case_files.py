@@ -80,17 +80,19 @@ def cases_of(path: Path) -> tuple[CaseFields, ...]:
     return cases
 
 
-def compare(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object], *, update_goldens: bool) -> None:
+def compare(
+    path: Path, number: int, keys: Iterable[str], result: Mapping[str, object], *, update_goldens: bool
+) -> None:
     """Assert that the case with this number (from 0 in `cases`) expects what was found, or write that into the file."""
     case = load(path)["cases"][number]
     expected = {key: case[key] for key in keys if key in case}
     if not update_goldens:
-        assert fields_text(found) == fields_text(expected), "if this is right, `pytest --update-goldens` writes it"
-    elif found != expected:
-        update(path, number, keys, found)
+        assert fields_text(result) == fields_text(expected), "if this is right, `pytest --update-goldens` writes it"
+    elif result != expected:
+        update(path, number, keys, result)
 
 
-def update(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object]) -> None:
+def update(path: Path, number: int, keys: Iterable[str], result: Mapping[str, object]) -> None:
     """Replace `keys` of the case with this number (from 0) by `found`; everything else of the file keeps its text."""
     with path.open("r+", encoding="utf-8", newline="\n") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # several test processes may update one file
@@ -101,17 +103,17 @@ def update(path: Path, number: int, keys: Iterable[str], found: Mapping[str, obj
         while not lines[-1] or lines[-1].startswith("#"):  # blank lines, and comments on what follows
             end -= len(lines.pop()) + 1
         file.seek(0)
-        file.write(text[:start] + _updated("\n".join(lines), tuple(keys), found) + text[end:])
+        file.write(text[:start] + _updated("\n".join(lines), tuple(keys), result) + text[end:])
         file.truncate()
 
 
-def _updated(case: str, keys: tuple[str, ...], found: Mapping[str, object]) -> str:
+def _updated(case: str, keys: tuple[str, ...], result: Mapping[str, object]) -> str:
     """The text of a case with other values for `keys`, which come last."""
     starts = [match.start() for match in _KEY.finditer(case)]
     fields = [case[start:end].removesuffix("\n") for start, end in zip(starts, [*starts[1:], len(case)], strict=True)]
     old = tuple(f"{key}:" for key in keys)
     kept = [field for field in fields if not field.lstrip("- ").startswith(old)]
-    return "\n".join([*kept, *("  " + line if line else "" for line in _fields(found))])
+    return "\n".join([*kept, *("  " + line if line else "" for line in _fields(result))])
 
 
 def case_text(case: Mapping[str, object]) -> str:
@@ -147,7 +149,7 @@ def _lines(value: object, is_item: bool = False) -> list[str]:
     is_case = is_item and isinstance(value, dict) and "text" in value
     if not isinstance(value, dict | list) or not value or (len(flow) <= _LONGEST_FLOW and not is_case):
         return [flow]
-    below = _fields(value) if isinstance(value, dict) else [line for one in value for line in _item(one)]
+    below = _fields(value) if isinstance(value, dict) else [line for element in value for line in _item(element)]
     return ["", *("  " + line if line else "" for line in below)]
 
 

@@ -16,7 +16,7 @@ from weaklink.inspector.model import Json
 from weaklink.inspector.segmenter.machine import Machine
 
 CASES = Path(__file__).parent / "cases" / "formats"
-_LONGEST = 4000  # code points; longer texts are cut, so that repeats do not add up
+_MAX_TEXT_CHARS = 4000  # code points; longer texts are cut, so that repeats do not add up
 _MOST_MUTATIONS = 4
 
 CONTROLS = (
@@ -58,7 +58,7 @@ def originals(name: str) -> tuple[FormatText, ...]:
 
 
 def _written(dialect: Format) -> Iterator[str]:
-    calls = [make_call(f"get_weather{at}", arguments) for at, arguments in enumerate(WRITTEN)]
+    calls = [make_call(f"get_weather{index}", arguments) for index, arguments in enumerate(WRITTEN)]
     calls = [call for call in calls if dialect.expresses(call)]
     yield from (dialect.write_calls([call]) for call in calls)
     if calls:
@@ -76,9 +76,9 @@ def markers(name: str) -> tuple[str, ...]:
 def mutated_texts(seed: int, count: int, names: Sequence[str] = ()) -> Iterator[FormatText]:
     """`count` damaged texts, the formats in turn (of `names`, else all); the same ones for the same arguments."""
     turn = names or [dialect.name for dialect in formats()]
-    for at in range(count):
-        name = turn[at % len(turn)]
-        yield mutated(Random(f"{seed}/{at}/{name}"), name)
+    for index in range(count):
+        name = turn[index % len(turn)]
+        yield mutated(Random(f"{seed}/{index}/{name}"), name)
 
 
 def mutated(random: Random, name: str) -> FormatText:
@@ -86,17 +86,17 @@ def mutated(random: Random, name: str) -> FormatText:
     original = random.choice(originals(name))
     text = original.text
     for _ in range(random.randint(1, _MOST_MUTATIONS)):
-        text = random.choice(MUTATIONS)(random, name, text)[:_LONGEST]
+        text = random.choice(MUTATIONS)(random, name, text)[:_MAX_TEXT_CHARS]
     return FormatText(name, text, original.prompt, original.tools)
 
 
 def _place(random: Random, text: str) -> int:
     """A place in the text: half of the time beside a bracket, a quote or another character of the syntax."""
-    at = random.randint(0, len(text))
+    start = random.randint(0, len(text))
     if random.random() < 0.5:
-        found = [place for mark in "{}[]\"':,<>|(" if (place := text.find(mark, at)) >= 0]
-        return min(found) + random.randint(0, 1) if found else at
-    return at
+        positions = [position for mark in "{}[]\"':,<>|(" if (position := text.find(mark, start)) >= 0]
+        return min(positions) + random.randint(0, 1) if positions else start
+    return start
 
 
 def _stretch(random: Random, text: str) -> tuple[int, int]:
@@ -137,14 +137,14 @@ def _swap(random: Random, _: str, text: str) -> str:
 
 
 def _insert(random: Random, name: str, text: str) -> str:
-    at = _place(random, text)
-    return text[:at] + random.choice(random.choice((CONTROLS, PIECES, markers(name) or PIECES))) + text[at:]
+    position = _place(random, text)
+    return text[:position] + random.choice(random.choice((CONTROLS, PIECES, markers(name) or PIECES))) + text[position:]
 
 
 def _insert_half_marker(random: Random, name: str, text: str) -> str:
-    at = _place(random, text)
+    position = _place(random, text)
     marker = random.choice(markers(name) or PIECES)
-    return text[:at] + marker[: random.randint(1, len(marker))] + text[at:]
+    return text[:position] + marker[: random.randint(1, len(marker))] + text[position:]
 
 
 def _replace(random: Random, name: str, text: str) -> str:
@@ -162,8 +162,8 @@ def _splice(random: Random, name: str, text: str) -> str:
 def _embed(random: Random, name: str, text: str) -> str:
     """Another whole text of any format, in the midst of this one."""
     other = random.choice((name, random.choice(formats()).name))
-    at = _place(random, text)
-    return text[:at] + random.choice(originals(other)).text + text[at:]
+    position = _place(random, text)
+    return text[:position] + random.choice(originals(other)).text + text[position:]
 
 
 def _other_quotes(random: Random, _: str, text: str) -> str:

@@ -168,7 +168,7 @@ def recorded_runs() -> st.SearchStrategy[RecordedRun]:
 def turns(draw: st.DrawFn) -> Turn:
     """Turns of every role; calls have their part."""
     names = draw(st.lists(st.sampled_from(("text", "reasoning", "refusal", "wire:unread")), unique=True, max_size=3))
-    calls = [f"call:{at}" for at in range(draw(st.integers(0, 2)))]
+    calls = [f"call:{index}" for index in range(draw(st.integers(0, 2)))]
     words = st.none() | texts(max_size=2)
     return Turn(
         draw(st.sampled_from(Role)),

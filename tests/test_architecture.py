@@ -76,14 +76,14 @@ def _reduced(edges: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _reached(edges: Mapping[str, set[str]], start: str) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(edges[start])
     while waiting:
         box = waiting.pop()
-        if box not in found:
-            found.add(box)
+        if box not in names:
+            names.add(box)
             waiting += edges[box]
-    return found
+    return names
 
 
 def test_the_picture_is_the_import_graph(update_goldens: bool) -> None:

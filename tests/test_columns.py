@@ -41,8 +41,8 @@ _COLUMNS: dict[str, _Pair] = {
 @pytest.fixture(params=_COLUMNS.values(), ids=list(_COLUMNS))
 def pair(request: pytest.FixtureRequest) -> _Pair:
     """A column, and the tuple of its entries."""
-    found: _Pair = request.param
-    return found
+    columns: _Pair = request.param
+    return columns
 
 
 def test_entries_are_the_same_by_index_and_in_order(pair: _Pair) -> None:

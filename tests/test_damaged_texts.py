@@ -25,8 +25,8 @@ _SEED = 1 if _COUNT == 3000 else Random().randrange(1 << 32)
 def test_chunking_does_not_matter_for_damaged_texts(dialect: Format) -> None:
     """The gate reads one in four of 3,000 texts, some of every format."""
     random = Random(_SEED)
-    for one in one_in(12, mutated_texts(_SEED, -(-_COUNT // len(formats())), [dialect.name]), seed=dialect.name):
-        text, prompt = one.text, one.prompt
+    for mutation in one_in(12, mutated_texts(_SEED, -(-_COUNT // len(formats())), [dialect.name]), seed=dialect.name):
+        text, prompt = mutation.text, mutation.prompt
         whole = read_in_pieces(dialect, [text], prompt, Role.ASSISTANT)
         assert "".join(span.range.of(text) for span in whole.spans) == text
         assert all(before.range.end == after.range.start for before, after in pairwise(whole.spans))

@@ -46,10 +46,10 @@ def by_machine(text: str, dialect: Format, tools: tuple[ToolDefinition, ...], ro
 
 
 def check_equal(text: str, dialect: Format, tools: tuple[ToolDefinition, ...], role: Role = Role.ASSISTANT) -> None:
-    found = segment_whole(text, dialect, tools=tools, role=role)
+    segmentation = segment_whole(text, dialect, tools=tools, role=role)
     wanted = by_machine(text, dialect, tools, role)
-    assert found == wanted
-    assert (found.content, found.reasoning) == (wanted.content, wanted.reasoning)
+    assert segmentation == wanted
+    assert (segmentation.content, segmentation.reasoning) == (wanted.content, wanted.reasoning)
 
 
 @pytest.mark.one_in(6)
@@ -94,9 +94,9 @@ def test_a_call_of_one_format_is_read_in_every_other_as_by_the_machine(writer: F
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 def test_cases_and_damaged_texts_are_read_as_by_the_machine(dialect: Format) -> None:
-    for one in (*originals(dialect.name), *mutated_texts(1, 10, [dialect.name])):
-        tools = tuple(read_tools(list(one.tools))) if one.tools else ()
-        check_equal(one.text, dialect, tools)
+    for mutation in (*originals(dialect.name), *mutated_texts(1, 10, [dialect.name])):
+        tools = tuple(read_tools(list(mutation.tools))) if mutation.tools else ()
+        check_equal(mutation.text, dialect, tools)
 
 
 @pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
@@ -111,8 +111,12 @@ def test_ordinary_answers_take_the_lane(dialect: Format) -> None:
 def test_what_is_reported_once_for_all_texts_is_reported_though_the_lane_found_it_first() -> None:
     tools = OfferedTools([ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": "strnig"}}})])
     written = find_format("hermes").write_calls([make_call("f", {"a": 1})])
-    codes = [{one.rule.code for one in segment_whole(written, find_format("hermes"), tools=tools).diagnostics}]
-    codes += [{one.rule.code for one in segment_whole(written, find_format("hermes"), tools=tools).diagnostics}]
+    codes = [
+        {diagnostic.rule.code for diagnostic in segment_whole(written, find_format("hermes"), tools=tools).diagnostics}
+    ]
+    codes += [
+        {diagnostic.rule.code for diagnostic in segment_whole(written, find_format("hermes"), tools=tools).diagnostics}
+    ]
     assert codes[0] > codes[1]
     assert segment(written, "hermes", tools=tools.definitions).diagnostics
 
@@ -122,6 +126,6 @@ def test_the_lane_takes_a_prompt_that_lists_sound_tools_but_not_one_with_a_fault
     definition = '{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}'
     prompt = f"Your tools:\n<tools>\n{definition}\n</tools>"
     for text, is_taken in ((prompt, True), (prompt.replace('"object"', '"text"'), False)):
-        found = whole_texts(hermes, Role.SYSTEM).read(text, OfferedTools(), Readings())
-        assert (found is not None) is is_taken
+        reading = whole_texts(hermes, Role.SYSTEM).read(text, OfferedTools(), Readings())
+        assert (reading is not None) is is_taken
         assert segment_whole(text, hermes, role=Role.SYSTEM) == by_machine(text, hermes, (), Role.SYSTEM)

@@ -25,9 +25,9 @@ def instructions() -> list[tuple[str, str]]:
 
 
 def last_stage() -> list[tuple[str, str]]:
-    found = instructions()
-    start = max(at for at, (word, _) in enumerate(found) if word == "FROM")
-    return found[start:]
+    steps = instructions()
+    start = max(index for index, (word, _) in enumerate(steps) if word == "FROM")
+    return steps[start:]
 
 
 def health_check(*ports: int) -> list[str]:
@@ -104,8 +104,8 @@ def _health(port: int) -> int:
 def _port(log: Path, recorder: subprocess.Popen[bytes]) -> int:
     """The port that a recorder says it listens at."""
     while recorder.poll() is None:
-        found = re.search(r"127\.0\.0\.1:(\d{2,})", log.read_text())
-        if found is not None:
-            return int(found[1])
+        match = re.search(r"127\.0\.0\.1:(\d{2,})", log.read_text())
+        if match is not None:
+            return int(match[1])
         time.sleep(0.05)
     raise AssertionError(log.read_text())

@@ -65,18 +65,20 @@ def test_what_one_check_finds_does_not_hang_on_another(
     check: str, everything: Inspected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = getattr(inspection, check)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
 
     def keeps_silent(*facts: Any) -> Iterator[Diagnostic]:
-        found.extend(original(*facts))
+        diagnostics.extend(original(*facts))
         return iter(())
 
     monkeypatch.setattr(inspection, check, keeps_silent)
     for trace, whole in everything:
         without = inspect_trace(trace)
         assert without.chain == whole.chain
-        assert [one for one in whole.diagnostics if one not in found] == list(without.diagnostics)
-        found.clear()
+        assert [diagnostic for diagnostic in whole.diagnostics if diagnostic not in diagnostics] == list(
+            without.diagnostics
+        )
+        diagnostics.clear()
 
 
 def test_the_chain_does_not_hang_on_the_order_of_the_faults_in_its_calls(
@@ -105,7 +107,7 @@ def stories(everything: Inspected) -> Iterator[tuple[str, Iterable[Diagnostic]]]
                 [fault.at(1, "text") for fault in read_json(row["text"], call=row.get("call", False)).faults],
             )
     for path in sorted((ROOT / "cases" / "formats").rglob("*.yaml")):
-        yield from ((f"{path.parent.name}/{path.name}", found) for found in _segmented(path))
+        yield from ((f"{path.parent.name}/{path.name}", segmented) for segmented in _segmented(path))
 
 
 def _segmented(path: Path) -> Iterator[Iterable[Diagnostic]]:
@@ -118,10 +120,12 @@ def test_no_two_diagnostics_tell_one_fault(everything: Inspected) -> None:
     pairs = defaultdict(list)
     for where, diagnostics in stories(everything):
         at_place = defaultdict(list)
-        for one in diagnostics:
-            at_place[one.location, one.rule.code[0]].append(one)
+        for diagnostic in diagnostics:
+            at_place[diagnostic.location, diagnostic.rule.code[0]].append(diagnostic)
         for alike in at_place.values():
-            for one, other in combinations(sorted(alike, key=lambda found: found.rule.code), 2):
-                pairs[one.rule.code, other.rule.code].append(f"{where}: {one.fault.message} / {other.fault.message}")
+            for diagnostic, other in combinations(sorted(alike, key=lambda diagnostic: diagnostic.rule.code), 2):
+                pairs[diagnostic.rule.code, other.rule.code].append(
+                    f"{where}: {diagnostic.fault.message} / {other.fault.message}"
+                )
     assert {codes: told for codes, told in pairs.items() if codes not in _TWO_FAULTS} == {}
     assert sorted(_TWO_FAULTS) == sorted(pairs), "a pair that is not there any more needs no judgement"

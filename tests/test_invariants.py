@@ -52,8 +52,10 @@ def hostile(name: str, most: int = 40) -> st.SearchStrategy[str]:
     """Texts of at most `most` of a format's markers and calls, whole and cut, and all that is lethal in JSON."""
     dialect, markers = find_format(name), markers_of(name)
     written = [dialect.write_calls([call]) for call in EXAMPLES if dialect.expresses(call)]
-    halves = [one[: len(one) // 2] for one in (*markers, *written)]
-    mentioned = [mention.format(one) for one in markers for mention in ("Write `{}` first", "the tag {} and then.")]
+    halves = [whole_text[: len(whole_text) // 2] for whole_text in (*markers, *written)]
+    mentioned = [
+        mention.format(marker) for marker in markers for mention in ("Write `{}` first", "the tag {} and then.")
+    ]
     pieces = [*markers, *written, *halves, *mentioned, *FRAGMENTS, *MORE_FRAGMENTS]
     return st.lists(st.sampled_from(pieces) | st.text(max_size=3), max_size=most).map("".join)
 
@@ -81,7 +83,7 @@ FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dial
 
 def cut(text: str, places: Sequence[int]) -> list[str]:
     """`text` in pieces, cut at these places."""
-    edges = [0, *sorted(min(place, len(text)) for place in places), len(text)]
+    edges = [0, *sorted(min(position, len(text)) for position in places), len(text)]
     return [text[start:end] for start, end in pairwise(edges)]
 
 
@@ -113,11 +115,11 @@ def test_every_text_is_read_as_the_invariants_say(
         check_markup(dialect, text, segment(text, dialect.name, prompt=prompt))
 
 
-def check_that_spans_tile(text: str, found: Segmentation) -> None:
+def check_that_spans_tile(text: str, segmentation: Segmentation) -> None:
     """Nothing raises, and the spans tile the text."""
-    assert "".join(span.range.of(text) for span in found.spans) == text
-    assert all(one.range.end == two.range.start for one, two in pairwise(found.spans))
-    for span in found.spans:
+    assert "".join(span.range.of(text) for span in segmentation.spans) == text
+    assert all(first.range.end == two.range.start for first, two in pairwise(segmentation.spans))
+    for span in segmentation.spans:
         assert span.range.covers(span.inner)
         assert all(span.inner.covers(child.range) for child in span.children)
 
@@ -141,7 +143,9 @@ def check_what_is_taken(dialect: Format, pieces: Sequence[str], prompt: str, rol
     new_calls, diagnostics = segmenter.take()
     assert [*calls, *new_calls] == list(final.calls)
     told += Counter(map(untried, diagnostics))
-    assert told == Counter({one: count for one, count in known.items() if one.rule is not REPEATED_CALL})
+    assert told == Counter(
+        {diagnostic: count for diagnostic, count in known.items() if diagnostic.rule is not REPEATED_CALL}
+    )
 
 
 @FORMATS
@@ -170,32 +174,38 @@ def check_what_is_held_back(dialect: Format, text: str, prompt: str) -> None:
     assert all(event.end <= len(text) for event in told if isinstance(event, SpanExtended))
 
 
-def check_diagnostics(text: str, found: Segmentation) -> None:
+def check_diagnostics(text: str, segmentation: Segmentation) -> None:
     """Every recovery is a diagnostic with a place."""
-    for diagnostic in found.diagnostics:
+    for diagnostic in segmentation.diagnostics:
         assert 0 <= diagnostic.range.start <= diagnostic.range.end <= len(text)
         assert len(diagnostic.range)
         assert diagnostic.fault.message
-    for call in found.calls:
-        span = found.spans[call.span]
+    for call in segmentation.calls:
+        span = segmentation.spans[call.span]
         # A fault of at least three spans in a row is one diagnostic of them all.
-        inside = [one for one in found.diagnostics if span.range.covers(one.range) or one.range.covers(span.range)]
+        inside = [
+            diagnostic
+            for diagnostic in segmentation.diagnostics
+            if span.range.covers(diagnostic.range) or diagnostic.range.covers(span.range)
+        ]
         assert span.range.covers(call.range)
-        assert call.valid or any(one.rule.code[0] in "JF" for one in inside)
+        assert call.valid or any(diagnostic.rule.code[0] in "JF" for diagnostic in inside)
         assert not (call.valid and call.recovered)
         if call.decoded is not None:
             assert call.decoded.text == call.raw_arguments
-            assert all(one.range.of(text) == one.raw for one in call.decoded.literals)
+            assert all(literal.range.of(text) == literal.raw for literal in call.decoded.literals)
             assert call.arguments_range == call.decoded.range
         elif call.arguments_range is not None:
             assert call.arguments_range.of(text) == call.raw_arguments
-    for span in found.spans:
-        assert span.closed or any(one.rule.code in {"F301", "F306", "F312"} for one in found.diagnostics)
+    for span in segmentation.spans:
+        assert span.closed or any(
+            diagnostic.rule.code in {"F301", "F306", "F312"} for diagnostic in segmentation.diagnostics
+        )
 
 
-def check_markup(dialect: Format, text: str, found: Segmentation) -> None:
+def check_markup(dialect: Format, text: str, segmentation: Segmentation) -> None:
     """Markup holds nothing but markers."""
-    for span in found.spans:
+    for span in segmentation.spans:
         if span.kind is SpanKind.MARKUP and span.label != "turn_header":
             assert not without_markers(dialect.name).sub("", span.range.of(text)).strip()
 
@@ -218,8 +228,8 @@ def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[
     if not dialect.expresses(call):
         return
     text = dialect.write_calls([call, call])
-    found = segment(text, dialect.name).calls
-    assert [(one.name, one.arguments, one.valid) for one in found] == [(name, arguments, True)] * 2
+    calls = segment(text, dialect.name).calls
+    assert [(call_.name, call_.arguments, call_.valid) for call_ in calls] == [(name, arguments, True)] * 2
 
 
 @in_the_gate(100)
@@ -235,4 +245,4 @@ def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: 
 def without_markers(name: str) -> re.Pattern[str]:
     parser = find_format(name).new_parser()
     assert isinstance(parser, Machine)
-    return re.compile("|".join(map(re.escape, sorted(parser.markers, key=lambda one: (-len(one), one)))))
+    return re.compile("|".join(map(re.escape, sorted(parser.markers, key=lambda marker: (-len(marker), marker)))))

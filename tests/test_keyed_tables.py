@@ -53,14 +53,14 @@ _JSON_WORDS = ("weaklink.inspector.json_scanner.values", "LITERALS")
 
 @cache
 def _modules() -> tuple[tuple[ModuleType, ast.Module], ...]:
-    found = []
+    modules = []
     for package in _PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             if "migrations" in file.parts or file.parent.name == "script":
                 continue
             name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found.append((importlib.import_module(f"weaklink.{name}"), tree_of(file)))
-    return tuple(found)
+            modules.append((importlib.import_module(f"weaklink.{name}"), tree_of(file)))
+    return tuple(modules)
 
 
 def _tables() -> Iterator[tuple[ModuleType, str, Mapping[object, object]]]:
@@ -107,7 +107,7 @@ def _enumerations() -> set[type[Enum]]:
 
 
 def test_a_table_of_an_enumerations_words_has_its_members_as_keys() -> None:
-    words = {frozenset(one.value for one in kind): kind for kind in _enumerations() if issubclass(kind, StrEnum)}
+    words = {frozenset(kind.value for kind in kind): kind for kind in _enumerations() if issubclass(kind, StrEnum)}
     indexed = _indexed()
     wrong = [
         f"{module.__name__}.{name} is keyed by the words of {kind.__name__}"
@@ -123,7 +123,7 @@ def test_a_table_of_an_enumerations_words_has_its_members_as_keys() -> None:
 
 def test_each_status_has_a_colour_in_the_browser() -> None:
     for status in Status:
-        for outcome in (one for one in StepOutcome if one.failed):
+        for outcome in (outcome for outcome in StepOutcome if outcome.failed):
             for broken in (None, Break(1, 1, None, outcome, "", "")):
                 assert status_run(status, broken).style in COLOUR_NAMES
 
@@ -134,9 +134,9 @@ def test_a_table_that_is_indexed_by_an_enumeration_is_total() -> None:
         kinds = {type(key) for key in table if key is not None}
         if (module.__name__, name) not in indexed or len(kinds) != 1:
             continue
-        kind = next((one for one in _enumerations() - {FilterKey} if one in kinds), None)
+        kind = next((enumeration for enumeration in _enumerations() - {FilterKey} if enumeration in kinds), None)
         if kind is not None:
-            missing = [str(one) for one in kind if one not in table]
+            missing = [str(member) for member in kind if member not in table]
             if missing:
                 partial[module.__name__, name] = missing
     assert {key: value for key, value in partial.items() if key not in _PARTIAL} == {}
@@ -145,4 +145,4 @@ def test_a_table_that_is_indexed_by_an_enumeration_is_total() -> None:
 
 @pytest.mark.parametrize("kind", [Severity, SpanKind])
 def test_each_severity_and_each_kind_of_span_has_a_style(kind: type[StrEnum]) -> None:
-    assert [style_of(one).value for one in kind] == [one.value for one in kind]
+    assert [style_of(member).value for member in kind] == [member.value for member in kind]

@@ -39,7 +39,7 @@ def test_a_class_name_is_unique() -> None:
             for name, line in _classes(tree_of(path)):
                 places[name].append(f"{path.relative_to(ROOT)}:{line}")
     assert len(places) > 500
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert {name: locations for name, locations in places.items() if len(locations) > 1} == {}
 
 
 def _classes(node: ast.AST, owner: str = "") -> Iterator[tuple[str, int]]:

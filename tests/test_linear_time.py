@@ -1,8 +1,8 @@
 """Reading takes linear time: whatever is repeated, in whatever state, eight times the text costs about eight times.
 
-Quadratic work at eight times the size costs 64 times; `_MOST` lies between the two, and only a text that costs more
-than a linear reading usually does is measured at both sizes. Times are those of this process, so that others on the
-machine hardly count; a verdict takes the least of several rounds, and more rounds before it says no.
+Quadratic work at eight times the size costs 64 times; `_MAX_GROWTH` lies between the two, and only a text that costs
+more than a linear reading usually does is measured at both sizes. Times are those of this process, so that others on
+the machine hardly count; a verdict takes the least of several rounds, and more rounds before it says no.
 """
 
 import os
@@ -23,7 +23,7 @@ _GATE = 2
 _COUNT = int(os.environ.get("WEAKLINK_FUZZ_REPEATED_TEXTS", str(_GATE)))
 _SIZE = 8_000 if _COUNT == _GATE else 16_000
 _LINEAR_S = 5e-6  # for one code point; a text that costs less in all is not measured again
-_MOST = 24
+_MAX_GROWTH = 24
 _SEED = 1 if _COUNT == _GATE else Random().randrange(1 << 32)
 _FRAGMENTS = (
     *(
@@ -77,7 +77,7 @@ FOUND = (
 """Repetitions that once took quadratic time."""
 
 
-@pytest.mark.parametrize("repeated", FOUND, ids=lambda one: f"{one.format} {one.fragment!r}")
+@pytest.mark.parametrize("repeated", FOUND, ids=lambda repetition: f"{repetition.format} {repetition.fragment!r}")
 def test_what_once_took_quadratic_time_is_linear(repeated: Repeated) -> None:
     check(repeated, _SIZE)
 
@@ -119,14 +119,18 @@ def check(repeated: Repeated, size: int) -> None:
     for rounds in (1, 2, 4, 8):
         least = min(cost(repeated, small) for _ in range(rounds))
         most = min([most, *(cost(repeated, large) for _ in range(rounds - 1))])
-        if most < max(cheap_s, least * growth * _MOST / 8):
+        if most < max(cheap_s, least * growth * _MAX_GROWTH / 8):
             return
     raise AssertionError(f"{most / least:.0f} times the time for {growth:.1f} times the text, {most:.2f} s: {repeated}")
 
 
 def cost(repeated: Repeated, text: str) -> float:
     """The processor's time that reading the text takes, in seconds."""
-    pieces = [text[at : at + repeated.step] for at in range(0, len(text), repeated.step)] if repeated.step else [text]
+    pieces = (
+        [text[index : index + repeated.step] for index in range(0, len(text), repeated.step)]
+        if repeated.step
+        else [text]
+    )
     segmenter = Segmenter(find_format(repeated.format))
     start = process_time()
     for piece in pieces:

@@ -58,8 +58,8 @@ def test_the_typed_example_does_what_it_says(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_classes_have_signatures() -> None:
-    classes = [one for name in weaklink.__all__ if isinstance(one := getattr(weaklink, name), type)]
-    structs = [one for one in classes if issubclass(one, Struct)]
+    classes = [struct for name in weaklink.__all__ if isinstance(struct := getattr(weaklink, name), type)]
+    structs = [struct_class for struct_class in classes if issubclass(struct_class, Struct)]
     assert len(structs) > 10
-    for one in structs:
-        assert list(inspect.signature(one).parameters) == list(one.__struct_fields__)
+    for struct in structs:
+        assert list(inspect.signature(struct).parameters) == list(struct.__struct_fields__)

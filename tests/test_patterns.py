@@ -85,8 +85,8 @@ def test_no_pattern_of_the_table_of_redaction_is_wrong() -> None:
 
 
 def test_no_source_writes_such_a_pattern() -> None:
-    found = {path.name: list(written_wrong(path.read_text(encoding="utf-8"))) for path in SOURCES}
-    assert not {name: lines for name, lines in found.items() if lines}
+    by_name = {path.name: list(written_wrong(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    assert not {name: lines for name, lines in by_name.items() if lines}
 
 
 @pytest.mark.slow
@@ -94,9 +94,9 @@ def test_no_module_compiles_such_a_pattern() -> None:
     """Nor one that is put together: all that the packages compile while they are imported, in a fresh process."""
     command = [sys.executable, "-c", "from tests.test_patterns import print_compiled; print_compiled()"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
-    count, *found = done.stdout.splitlines()
+    count, *problems = done.stdout.splitlines()
     assert int(count) > 500
-    assert not found
+    assert not problems
 
 
 def test_a_lazy_pattern_compiles_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,9 +110,9 @@ def test_a_lazy_pattern_compiles_at_its_first_use(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(re, "compile", note)
     lazy = lazy_pattern(r"(?P<word>B+)", re.IGNORECASE)
     assert not compiled
-    found = lazy.search("abba")
-    assert found is not None
-    assert found["word"] == lazy.findall("abba")[0] == "bb"
+    match = lazy.search("abba")
+    assert match is not None
+    assert match["word"] == lazy.findall("abba")[0] == "bb"
     assert (lazy.pattern, lazy.flags, lazy.groups) == (r"(?P<word>B+)", re.IGNORECASE | re.UNICODE, 1)
     assert len(compiled) == 1
 
@@ -124,7 +124,7 @@ def print_compiled() -> None:
 
     def note(pattern: str | bytes | list[object], flags: int = 0) -> object:
         caller = str(Path(_caller(sys._getframe(1))).resolve())
-        if isinstance(pattern, str | bytes) and caller.startswith(tuple(str(ROOT / one) for one in PACKAGES)):
+        if isinstance(pattern, str | bytes) and caller.startswith(tuple(str(ROOT / package) for package in PACKAGES)):
             patterns[f"{caller}: {pattern!r}"] = "; ".join(wrong(_parser.parse(pattern, flags)))
         return compile_pattern(pattern, flags)
 
@@ -133,9 +133,9 @@ def print_compiled() -> None:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.startswith(("weaklink.storage.migrations", "weaklink.ui.web.script")):
                 importlib.import_module(module.name)
-    for one in gc.get_objects():
-        if isinstance(one, _LazyPattern):
-            assert one.flags
+    for referrer in gc.get_objects():
+        if isinstance(referrer, _LazyPattern):
+            assert referrer.flags
     lines = [f"{where}: {what}" for where, what in patterns.items() if what]
     sys.stdout.write("\n".join((str(len(patterns)), *lines)))
 
@@ -155,12 +155,12 @@ def texts(seed: int, count: int) -> Iterator[str]:
 def test_a_closing_quote_is_the_first_that_is_not_escaped() -> None:
     for text in texts(1, 3000):
         for start in range(len(text) + 1):
-            at, expected = start, -1
-            while at < len(text):
-                if text[at] == '"':
-                    expected = at
+            index, expected = start, -1
+            while index < len(text):
+                if text[index] == '"':
+                    expected = index
                     break
-                at += 2 if text[at] == "\\" else 1
+                index += 2 if text[index] == "\\" else 1
             assert closing_quote(text, '"', start, len(text)) == expected
             assert closing_quote(text.encode(), b'"', start, len(text)) == expected
 
@@ -170,7 +170,7 @@ def test_a_search_that_remembers_finds_the_same() -> None:
     for text in texts(3, 2000):
         search = QuoteSearch()
         for _ in range(6):
-            behind = [at + 1 for at, one in enumerate(text) if one in "\"'"] or [0]
+            behind = [index + 1 for index, character in enumerate(text) if character in "\"'"] or [0]
             start, end, quote = random.choice(behind), random.randint(0, len(text)), random.choice("\"'")
             if start <= end:
                 assert search.find(text, quote, start, end) == closing_quote(text, quote, start, end)

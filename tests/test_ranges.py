@@ -29,7 +29,7 @@ TOOLS = tuple(ToolDefinition(name, "", SCHEMA) for name in ("get_weather", "get_
 def ranges_of(fault: Fault) -> Iterator[Range]:
     yield fault.range
     yield from (edit.range for edit in fault.fix.edits) if fault.fix is not None else ()
-    yield from (one.range for one in fault.related)
+    yield from (related.range for related in fault.related)
 
 
 def span_ranges(span: Span) -> Iterator[Range]:
@@ -41,14 +41,19 @@ def span_ranges(span: Span) -> Iterator[Range]:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_ranges_lie_within_their_text(seed: int) -> None:
     """The gate reads 500 damaged texts, seven of every format; `make test-slow` reads 1,500 others."""
-    for one in mutated_texts(seed, 500):
-        found = segment(one.text, one.format, prompt=one.prompt, tools=(*TOOLS, *tool_definitions(list(one.tools))))
-        places = [place for each in found.diagnostics for place in ranges_of(each.fault)]
-        places += [place for span in found.spans for place in span_ranges(span)]
-        for call in found.calls:
-            places += [place for place in (call.range, call.name_range, call.arguments_range) if place is not None]
-        places += [result.range for result in found.results]
-        assert all(0 <= place.start <= place.end <= len(one.text) for place in places), one
+    for mutation in mutated_texts(seed, 500):
+        segmentation = segment(
+            mutation.text,
+            mutation.format,
+            prompt=mutation.prompt,
+            tools=(*TOOLS, *tool_definitions(list(mutation.tools))),
+        )
+        places = [range_ for each in segmentation.diagnostics for range_ in ranges_of(each.fault)]
+        places += [span_range for span in segmentation.spans for span_range in span_ranges(span)]
+        for call in segmentation.calls:
+            places += [range_ for range_ in (call.range, call.name_range, call.arguments_range) if range_ is not None]
+        places += [result.range for result in segmentation.results]
+        assert all(0 <= range_.start <= range_.end <= len(mutation.text) for range_ in places), mutation
 
 
 @pytest.mark.parametrize("name", ["openai", "claude", "gemini", "hermes", "mistral"])
@@ -56,19 +61,19 @@ def test_ranges_lie_within_a_text_that_is_cut_anywhere(name: str) -> None:
     call = find_format(name).write_calls([make_call("f", {})]).replace('"{}"', '""')
     for end in range(len(call)):
         for each in segment(call[:end], name).diagnostics:
-            assert all(0 <= place.start <= place.end <= end for place in ranges_of(each.fault)), (call[:end], each)
+            assert all(0 <= range_.start <= range_.end <= end for range_ in ranges_of(each.fault)), (call[:end], each)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_ranges_of_a_trace_lie_within_their_parts(seed: int) -> None:
-    for one in mutated_texts(seed, 200):
-        said = Turn(Role.ASSISTANT, (Part("text", one.text),), generation=Generation(tools=TOOLS))
+    for mutation in mutated_texts(seed, 200):
+        said = Turn(Role.ASSISTANT, (Part("text", mutation.text),), generation=Generation(tools=TOOLS))
         trace = Trace((said, Turn(Role.TOOL, (Part("text", "Error: no"),)), Turn(Role.USER, (Part("text", "Well?"),))))
-        for each in inspect_trace(trace, format=one.format).diagnostics:
+        for each in inspect_trace(trace, format=mutation.format).diagnostics:
             part = trace.turns[each.location.turn - 1].part(each.location.part)
             size = len(part.text) if part is not None else 0
             places = (each.location.range, *ranges_of(each.fault))
-            assert all(0 <= place.start <= place.end <= size for place in places), (one, each)
+            assert all(0 <= range_.start <= range_.end <= size for range_ in places), (mutation, each)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +88,12 @@ def test_a_huge_limit_is_quoted_as_it_is_written(keyword: str, value: Any, limit
     held = {"minItems": [value], "minProperties": {"a": 1}}.get(keyword, value)
     schema = f'{{"properties": {{"a": {{"{keyword}": {limit}}}}}}}'
     tool = ToolDefinition("f", "", read_json(schema).nodes[0].value())
-    found = segment(
+    segmentation = segment(
         f'<tool_call>{{"name": "f", "arguments": {{"a": {write_json(held)}}}}}</tool_call>', "hermes", tools=[tool]
     )
-    told = [one for one in found.diagnostics if one.rule.code in ("S204", "S205")]
-    unchecked = [one for one in found.diagnostics if one.rule.code == "S210"]
+    told = [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.rule.code in ("S204", "S205")]
+    unchecked = [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.rule.code == "S210"]
     assert told or unchecked
-    for one in told:
-        assert f"`{limit[:59]}" in one.fault.message or "a very long number" in one.fault.message
-        assert str(2**64 - 1) not in one.fault.message
+    for limit_fault in told:
+        assert f"`{limit[:59]}" in limit_fault.fault.message or "a very long number" in limit_fault.fault.message
+        assert str(2**64 - 1) not in limit_fault.fault.message

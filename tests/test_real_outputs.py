@@ -35,13 +35,17 @@ def is_strict(payload: str) -> bool:
 def test_every_call_of_hermes_2_pro_is_found_and_every_fault_lies_in_its_call(path: Path) -> None:
     for row in rows(path):
         text = row["result"]
-        found = segment(text, "hermes")
-        spans = [span for span in found.spans if span.kind.value == "tool_call"]
+        segmentation = segment(text, "hermes")
+        spans = [span for span in segmentation.spans if span.kind.value == "tool_call"]
         payloads = list(PAYLOADS.finditer(text))
         assert [span.range.start for span in spans] == [match.start() for match in payloads], row["id"]
         for match, span in zip(payloads, spans, strict=True):
-            calls = [call for call in found.calls if found.spans[call.span] is span]
-            faults = [one for one in found.diagnostics if one.rule.code[0] == "J" and span.range.covers(one.range)]
+            calls = [call for call in segmentation.calls if segmentation.spans[call.span] is span]
+            faults = [
+                diagnostic
+                for diagnostic in segmentation.diagnostics
+                if diagnostic.rule.code[0] == "J" and span.range.covers(diagnostic.range)
+            ]
             assert [call.valid for call in calls] == [True] if is_strict(match[1]) else faults, row["id"]
 
 
@@ -52,13 +56,13 @@ def test_outputs_mean_what_their_authors_say() -> None:
         if row["class"] != "wellformed":
             continue
         tools = read_tools(row.get("tools", []))
-        found = segment(row["input"], row["format"], prompt=row.get("prompt_suffix") or "", tools=tools)
+        segmentation = segment(row["input"], row["format"], prompt=row.get("prompt_suffix") or "", tools=tools)
         expected = row["expected"]
-        calls = [{"name": call.name, "arguments": call.arguments} for call in found.calls]
-        assert calls == [{"name": one["name"], "arguments": one["arguments"]} for one in expected["tool_calls"]], row[
-            "id"
-        ]
+        calls = [{"name": call.name, "arguments": call.arguments} for call in segmentation.calls]
+        assert calls == [{"name": call["name"], "arguments": call["arguments"]} for call in expected["tool_calls"]], (
+            row["id"]
+        )
         if "content_unasserted" not in row["tags"]:
-            assert found.content.strip() == (expected["content"] or "").strip(), row["id"]
+            assert segmentation.content.strip() == (expected["content"] or "").strip(), row["id"]
         checked.add(row["format"])
     assert checked == {"functionary", "harmony", "hermes", "qwen"}

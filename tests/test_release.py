@@ -56,7 +56,7 @@ def workflow() -> Any:
 
 def step(job: str, name: str) -> str:
     """The script of a step."""
-    (script,) = (one["run"] for one in workflow()["jobs"][job]["steps"] if one.get("name") == name)
+    (script,) = (job_step["run"] for job_step in workflow()["jobs"][job]["steps"] if job_step.get("name") == name)
     return str(script)
 
 
@@ -78,8 +78,8 @@ def test_only_the_job_that_publishes_may_be_trusted_and_nothing_has_a_token_of_t
     assert "secrets." not in read(".github/workflows/release.yml")
     assert jobs["publish"]["environment"]["name"] == "pypi"
     assert (jobs["publish"]["needs"], jobs["announce"]["needs"]) == ("build", "publish")
-    used = [one["uses"] for job in jobs.values() for one in job["steps"] if "uses" in one]
-    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one) for one in used)
+    used = [job_step["uses"] for job in jobs.values() for job_step in job["steps"] if "uses" in job_step]
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used)
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), (__version__, 1), ("v99.0.0", 1)])

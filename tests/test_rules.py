@@ -94,7 +94,7 @@ def turn_of(row: CaseFields) -> Turn:
 
 def request_of(sent: list[int | CaseFields]) -> SentRequest:
     """A request: numbers of turns, and messages in other words."""
-    return SentRequest(messages=tuple(one if isinstance(one, int) else message_of(one) for one in sent))
+    return SentRequest(messages=tuple(text if isinstance(text, int) else message_of(text) for text in sent))
 
 
 def message_of(row: CaseFields) -> SentMessage:
@@ -122,16 +122,24 @@ def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
             context_window=row.get("window", 131_072),
         )
         turn, part = row.get("turn", 1), row.get("part", "text")
-        found = inspection.diagnostics
-        here = [one for one in found if one.rule.layer or (one.location.turn, one.location.part) == (turn, part)]
+        diagnostics = inspection.diagnostics
+        here = [
+            diagnostic
+            for diagnostic in diagnostics
+            if diagnostic.rule.layer or (diagnostic.location.turn, diagnostic.location.part) == (turn, part)
+        ]
         return PlacedTexts(trace).at(Location(turn, part, Range(0, 0))), here
     if row.get("format") == ROW_FORMAT:
         example = read_example(row["text"], ROW_FORMAT)
         turn, part = row.get("turn", len(example.trace.turns)), row.get("part", "text")
         text = example.trace.turns[turn - 1].part(part)
         assert text is not None
-        found = example.inspection.diagnostics
-        return text.text, [one for one in found if (one.location.turn, one.location.part) == (turn, part)]
+        diagnostics = example.inspection.diagnostics
+        return text.text, [
+            diagnostic
+            for diagnostic in diagnostics
+            if (diagnostic.location.turn, diagnostic.location.part) == (turn, part)
+        ]
     if row.get("format") in (FILE_FORMAT, DATA_FORMAT):
         return row["text"], list(read_example(row["text"], row["format"]).inspection.diagnostics)
     tools = read_tools(row.get("tools"))
@@ -144,8 +152,12 @@ _SENTENCE = re.compile(r"[A-Z`].*[.?]", re.DOTALL)
 
 def no_sentences(diagnostics: Iterable[Diagnostic]) -> Iterable[str]:
     """The messages, hints and notes that do not begin with a capital or a backtick, or do not end as sentences do."""
-    for one in diagnostics:
-        said = (one.fault.message, one.fault.hint, *(related.message for related in one.fault.related))
+    for diagnostic in diagnostics:
+        said = (
+            diagnostic.fault.message,
+            diagnostic.fault.hint,
+            *(related.message for related in diagnostic.fault.related),
+        )
         yield from (words for words in said if words is not None and not _SENTENCE.fullmatch(words))
 
 
@@ -161,9 +173,9 @@ def test_a_rule_is_explained(rule: Rule) -> None:
 @EVERY_RULE
 def test_a_rule_is_shown_by_an_example_that_breaks_it_and_its_mended_twin_that_does_not(rule: Rule) -> None:
     bad, good = (read_example(text, rule.format).inspection for text in (rule.bad, rule.good))
-    assert rule in {one.rule for one in bad.diagnostics}
-    assert rule not in {one.rule for one in good.diagnostics}
-    assert not [one for one in good.diagnostics if one.rule.severity is Severity.ERROR]
+    assert rule in {diagnostic.rule for diagnostic in bad.diagnostics}
+    assert rule not in {diagnostic.rule for diagnostic in good.diagnostics}
+    assert not [diagnostic for diagnostic in good.diagnostics if diagnostic.rule.severity is Severity.ERROR]
 
 
 @EVERY_RULE
@@ -196,22 +208,26 @@ def test_codes_and_names_are_unique_and_in_their_family() -> None:
 @pytest.mark.parametrize(("name", "verdict", "row"), params())
 def test_case(name: str, verdict: str, row: CaseFields) -> None:
     rule = find_rule(name.split("-", maxsplit=1)[0])
-    text, found = found_in(row)
-    assert not list(no_sentences(found))
-    places = [one.range.of(text) for one in found if one.rule is rule]
+    text, diagnostics = found_in(row)
+    assert not list(no_sentences(diagnostics))
+    places = [diagnostic.range.of(text) for diagnostic in diagnostics if diagnostic.rule is rule]
     if verdict == "fails":
         if rule.layer:  # such a case names the turn and part of the difference, and one that passes has none anywhere
             parts = (row.get("turn", 1), row.get("part", "text"))
-            found = [one for one in found if (one.location.turn, one.location.part) == parts]
-            places = [one.range.of(text) for one in found if one.rule is rule]
+            diagnostics = [
+                diagnostic
+                for diagnostic in diagnostics
+                if (diagnostic.location.turn, diagnostic.location.part) == parts
+            ]
+            places = [diagnostic.range.of(text) for diagnostic in diagnostics if diagnostic.rule is rule]
         assert row["at"] in places
     else:
         assert not places
         assert "at" not in row
     if "says" in row:
-        assert any(row["says"] in one.fault.message for one in found if one.rule is rule)
+        assert any(row["says"] in diagnostic.fault.message for diagnostic in diagnostics if diagnostic.rule is rule)
     if "fixed" in row:
-        assert apply_fixes(text, (one.fault for one in found), only_safe=False) == row["fixed"]
+        assert apply_fixes(text, (diagnostic.fault for diagnostic in diagnostics), only_safe=False) == row["fixed"]
 
 
 def test_a_rule_is_found_by_code_and_name_and_an_unknown_one_names_the_nearest() -> None:

@@ -119,6 +119,6 @@ def test_trace_files_are_what_the_writer_writes(tmp_path: Path) -> None:
 
 
 def _trace_files() -> Iterator[Path]:
-    found = [path for path in FILES if read_source(path).source == "trace-file"]
-    assert found
-    yield from found
+    trace_files = [path for path in FILES if read_source(path).source == "trace-file"]
+    assert trace_files
+    yield from trace_files

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from weaklink.inspector.text import shared_prefix, shared_suffix
 
 
-def equal_items(one: Sequence[object], two: Sequence[object]) -> int:
-    pairs = enumerate(zip(one, two, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(two)))
+def equal_items(first: Sequence[object], two: Sequence[object]) -> int:
+    pairs = enumerate(zip(first, two, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(first), len(two)))
 
 
 LENGTHS = st.sampled_from([0, 1, 2, 63, 64, 65, 127, 191, 192, 193, 4095, 66_000, 200_001])
@@ -19,13 +19,13 @@ LENGTHS = st.sampled_from([0, 1, 2, 63, 64, 65, 127, 191, 192, 193, 4095, 66_000
 
 @given(LENGTHS, LENGTHS, LENGTHS, LENGTHS, st.sampled_from(["x", "é", "\ud83d"]))
 def test_the_common_start_and_end_are_exact(start: int, first: int, other: int, end: int, sign: str) -> None:
-    one, two = f"{sign * start}{'a' * first}{sign * end}", f"{sign * start}{'b' * other}{sign * end}"
-    prefix = equal_items(one, two)
-    assert shared_prefix(one, two) == prefix
-    most = min(len(one), len(two)) - prefix
-    suffix = min(equal_items(one[::-1], two[::-1]), most)
-    assert shared_suffix(one, two, most) == suffix
-    raw_one, raw_two = (text.encode("utf-16-le", "surrogatepass") for text in (one, two))
+    first_text, two = f"{sign * start}{'a' * first}{sign * end}", f"{sign * start}{'b' * other}{sign * end}"
+    prefix = equal_items(first_text, two)
+    assert shared_prefix(first_text, two) == prefix
+    most = min(len(first_text), len(two)) - prefix
+    suffix = min(equal_items(first_text[::-1], two[::-1]), most)
+    assert shared_suffix(first_text, two, most) == suffix
+    raw_one, raw_two = (text.encode("utf-16-le", "surrogatepass") for text in (first_text, two))
     assert shared_prefix(raw_one, raw_two) == equal_items(raw_one, raw_two)
 
 

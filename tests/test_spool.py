@@ -16,7 +16,7 @@ from weaklink.inspector.spool import RecordSpool
 def test_records_come_back(records: list[bytes], memory_bytes: int) -> None:
     spool = RecordSpool(memory_bytes)
     places = [spool.put(record) for record in records]
-    assert [spool.get(place) for place in reversed(places)] == records[::-1]
+    assert [spool.get(position) for position in reversed(places)] == records[::-1]
     assert places == sorted(places)
     spool.close()
 
@@ -26,7 +26,7 @@ def test_no_file_can_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     spool = RecordSpool(100)
     places = [spool.put(b"a record with a secret in it") for _ in range(10)]
     assert spool._file._rolled  # type: ignore[attr-defined]  # private in the standard library
-    assert {spool.get(place) for place in places} == {b"a record with a secret in it"}
+    assert {spool.get(position) for position in places} == {b"a record with a secret in it"}
     assert list(tmp_path.iterdir()) == []
     spool.close()
 

@@ -82,13 +82,13 @@ def _anchors(page: Path) -> set[str]:
 def test_contributing_says_where_each_rule_is_found(rule: Rule) -> None:
     row = re.search(rf"^\| {rule.code[0]}\dxx, .*$", _read("CONTRIBUTING.md"), re.MULTILINE)
     assert row is not None
-    declared, found = (re.findall(r"`([\w./]+)`", cell) for cell in row[0].split("|")[2:4])
+    declared, folders = (re.findall(r"`([\w./]+)`", cell) for cell in row[0].split("|")[2:4])
     modules = [ROOT / "inspector" / "rules" / name for name in declared]
     assignment = re.compile(rf"^([A-Z_0-9]+)(?:: \w+)? = (?:Rule|\w+)\(\s*(?:code=)?\"{rule.code}\"", re.MULTILINE)
     constants = [name for module in modules for name in assignment.findall(module.read_text(encoding="utf-8"))]
     assert len(constants) == 1
-    places = [ROOT / "inspector" / place for place in found]
-    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    places = [ROOT / "inspector" / location for location in folders]
+    files = [file for root in places for file in ([root] if root.is_file() else root.rglob("*.py"))]
     assert any(re.search(rf"\b{constants[0]}\b", file.read_text(encoding="utf-8")) for file in files)
 
 
@@ -106,7 +106,7 @@ def test_constraints_hold_exact_versions_with_hashes_and_nothing_else(name: str)
     text = re.sub(r"^#.*\n", "", _read(name), flags=re.MULTILINE)
     entries = re.sub(r" \\\n +", " ", text).splitlines()
     entry = re.compile(r"[\w.-]+==[\w.]+(?: ; [\w .'<>=!]+)?(?: --hash=sha256:[0-9a-f]{64})+")
-    assert [one for one in entries if not entry.fullmatch(one)] == []
+    assert [word for word in entries if not entry.fullmatch(word)] == []
 
 
 def test_constraints_name_what_the_project_depends_on_once() -> None:
@@ -115,8 +115,8 @@ def test_constraints_name_what_the_project_depends_on_once() -> None:
     extras = project["project"]["optional-dependencies"]
     tools = [*extras["postgres"], *extras["data"], *project["dependency-groups"]["dev"]]
     installed, in_dev = (dict(re.findall(r"^([\w.-]+)==(\S+)", _read(name), re.MULTILINE)) for name in CONSTRAINTS[:2])
-    assert {_plain(one) for one in own} - {_plain(name) for name in installed} == set()
-    assert {_plain(one) for one in (*own, *tools)} - {_plain(name) for name in in_dev} == set()
+    assert {_plain(line) for line in own} - {_plain(name) for name in installed} == set()
+    assert {_plain(line) for line in (*own, *tools)} - {_plain(name) for name in in_dev} == set()
     assert installed.items() <= in_dev.items()
 
 
@@ -135,10 +135,10 @@ def test_docs_list_every_source() -> None:
 
 def test_docs_list_every_place(update_goldens: bool) -> None:
     rows = (
-        f"| `{place.source}` | `{'' if place.is_in_project else f'~/{place.root}/'}{place.pattern}` | "
-        f"{f'`{place.variable}`' if place.variable else ''} | {f'`~/{place.mac_root}`' if place.mac_root else ''} | "
-        f"{READ_VERSIONS[place.source]} |\n"
-        for place in PLACES
+        f"| `{logs.source}` | `{'' if logs.is_in_project else f'~/{logs.root}/'}{logs.pattern}` | "
+        f"{f'`{logs.variable}`' if logs.variable else ''} | {f'`~/{logs.mac_root}`' if logs.mac_root else ''} | "
+        f"{READ_VERSIONS[logs.source]} |\n"
+        for logs in PLACES
     )
     heads = "| source | files | variable | folder on macOS | versions |\n| --- | --- | --- | --- | --- |\n"
     table = heads + "".join(rows)
@@ -215,9 +215,9 @@ def test_the_python_on_a_page_runs_as_it_says(page: Path, monkeypatch: pytest.Mo
 def _format_table() -> Iterator[str]:
     yield "| format | also called | what it looks like |"
     yield "| --- | --- | --- |"
-    for one in registry.formats():
-        shown = one.summary.replace("|", r"\|").replace("<", r"\<")
-        yield f"| `{one.name}` | {', '.join(one.aliases)} | {shown} |"
+    for form in registry.formats():
+        shown = form.summary.replace("|", r"\|").replace("<", r"\<")
+        yield f"| `{form.name}` | {', '.join(form.aliases)} | {shown} |"
 
 
 def _read(name: str) -> str:

@@ -34,6 +34,7 @@ _COMMAND = (
         ),
         (["Please solve this issue: Look at it.\n\nYou can execute bash commands."], "Look at it."),
         (["New task:\nLook at it."], "Look at it."),
+        (["\nCurrent Task: Look at it.\n\nThis is the expected criteria for your answer: A word"], "Look at it."),
         (["[[ ## question ## ]]\nWhere is it?\n\n[[ ## hint ## ]]\nFar."], "question: Where is it?"),
         (["[[ ## api_key ## ]]\nX"], "api_key: X"),  # without its name, the value could not be redacted
         (["New task: look at it."], "New task: look at it."),

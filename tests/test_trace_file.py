@@ -109,8 +109,8 @@ def leaves(kind: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:
     """The types in a field's type that contain no others."""
     match kind:
         case msgspec.inspect.UnionType(types) | msgspec.inspect.TupleType(types):
-            for one in types:
-                yield from leaves(one)
+            for type_ in types:
+                yield from leaves(type_)
         case msgspec.inspect.VarTupleType(item_type=item) | msgspec.inspect.FrozenSetType(item_type=item):
             yield from leaves(item)
         case _:
@@ -119,14 +119,14 @@ def leaves(kind: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:
 
 def structs_in(kind: msgspec.inspect.Type) -> list[msgspec.inspect.StructType]:
     """A Struct and all that its fields can contain."""
-    found: dict[type, msgspec.inspect.StructType] = {}
+    struct_types: dict[type, msgspec.inspect.StructType] = {}
     stack = [kind]
     while stack:
-        one = stack.pop()
-        if isinstance(one, msgspec.inspect.StructType) and one.cls not in found:
-            found[one.cls] = one
-            stack += [leaf for field in one.fields for leaf in leaves(field.type)]
-    return list(found.values())
+        described = stack.pop()
+        if isinstance(described, msgspec.inspect.StructType) and described.cls not in struct_types:
+            struct_types[described.cls] = described
+            stack += [leaf for field in described.fields for leaf in leaves(field.type)]
+    return list(struct_types.values())
 
 
 def written(*some: Trace) -> str:
@@ -185,11 +185,11 @@ def test_numbers_that_json_has_no_word_for_come_back(some_path: Path) -> None:
     got = back.turns[0]
     assert got.generation is not None
     assert got.generation.tools == (tool,)
-    found = got.parts[0].chunks
-    assert found is not None
-    assert found.offsets_s is not None
-    assert math.isnan(found.offsets_s[0] or 0.0)
-    assert found.logprobs == ((-math.inf, -0.0),)
+    loaded = got.parts[0].chunks
+    assert loaded is not None
+    assert loaded.offsets_s is not None
+    assert math.isnan(loaded.offsets_s[0] or 0.0)
+    assert loaded.logprobs == ((-math.inf, -0.0),)
 
 
 def test_words_that_look_like_numbers_stay_words(some_path: Path) -> None:
@@ -261,10 +261,10 @@ def test_a_broken_file_is_named_with_its_line(some_path: Path, lines: list[str],
 def test_what_stood_before_a_cut_comes_back_first(some_path: Path) -> None:
     text = written(EXAMPLE, EXAMPLE)
     some_path.write_text(text[:-20], encoding="ascii")
-    found: Iterator[Trace] = read_trace_file(some_path)
-    assert next(found) == EXAMPLE
+    reading: Iterator[Trace] = read_trace_file(some_path)
+    assert next(reading) == EXAMPLE
     with pytest.raises(UnreadableFileError, match="line 11: the line is truncated"):
-        next(found)
+        next(reading)
 
 
 def test_empty_lines_and_carriage_returns_do_no_harm(some_path: Path) -> None:

@@ -25,11 +25,11 @@ ACME = json_format(
 
 def faults_of(text: str) -> list[str]:
     """The names of the rules that a model's output breaks."""
-    found = segment(text, "hermes")
-    assert_type(found.spans, tuple[Span, ...])
-    assert_type(found.calls, tuple[ToolCall, ...])
-    assert_type(found.diagnostics, tuple[Diagnostic, ...])
-    return [one.fault.rule.name for one in found.diagnostics]
+    segmentation = segment(text, "hermes")
+    assert_type(segmentation.spans, tuple[Span, ...])
+    assert_type(segmentation.calls, tuple[ToolCall, ...])
+    assert_type(segmentation.diagnostics, tuple[Diagnostic, ...])
+    return [diagnostic.fault.rule.name for diagnostic in segmentation.diagnostics]
 
 
 def kinds_of(pieces: list[str]) -> list[weaklink.SpanKind]:

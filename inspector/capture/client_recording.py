@@ -30,6 +30,8 @@ _ENDS = (
 
 _INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all versions
 _MAX_DEPTH = 4
+_MEMBERS = ("client", "root_client", "async_client", "root_async_client")
+"""Where models of smolagents, LangChain and others keep the SDK's client, for the message about such a model."""
 Client = TypeVar("Client")
 _running: WeakKeyDictionary[Any, tuple[CloseOnce, object]] = WeakKeyDictionary()
 """The object that closes the recording of each HTTP client, and the sink or place that it is recorded in."""
@@ -395,14 +397,22 @@ def _unwrapped(transport: Any) -> Any:
 
 def http_client(client: object) -> tuple[Any, str]:
     """The httpx client within, and the name of its module. TypeError if there is none."""
-    candidate: object = client
-    for _ in range(_MAX_DEPTH):
-        if hasattr(candidate, _TRANSPORT) and hasattr(candidate, _MOUNTS) and (module := _module_of(candidate)):
-            return candidate, module
-        candidate = getattr(candidate, _INNER, None)
+    if (within := _http_client_within(client)) is not None:
+        return within
+    members = vars(client) if hasattr(client, "__dict__") else {}
+    named = next((name for name in _MEMBERS if _http_client_within(members.get(name)) is not None), None)
     raise TypeError(
-        f"A {type(client).__name__} cannot be recorded: it is not an httpx or httpx2 client and has none in `_client`."
+        f"A {type(client).__name__} cannot be recorded: it is not an httpx or httpx2 client and has none in `_client`"
+        + (f"; its member `{named}` can be recorded." if named else ".")
     )
+
+
+def _http_client_within(client: object) -> tuple[Any, str] | None:
+    for _ in range(_MAX_DEPTH):
+        if hasattr(client, _TRANSPORT) and hasattr(client, _MOUNTS) and (module := _module_of(client)):
+            return client, module
+        client = getattr(client, _INNER, None)
+    return None
 
 
 def _module_of(client: object) -> str:

@@ -115,11 +115,7 @@ def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
 
 
 def _judged(
-    trace: Trace,
-    steps: tuple[Step, ...],
-    faults: CallFaults,
-    recovery: RecoveryAnalysis,
-    speeches: Sequence[Speech],
+    trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis, speeches: Sequence[Speech]
 ) -> Chain:
     lost = broken_step(steps, lambda step: step.outcome is StepOutcome.UNANSWERED and _cause(step, faults) is None)
     if lost is not None and not _is_cut_off(trace, lost, steps, faults):

@@ -234,21 +234,8 @@ def asks_for_programs(effect: Effect) -> bool:
 
 
 # ... or for a device, whose driver brings the program.
-_ASKS_FOR_PROGRAMS = frozenset(
-    (
-        "which",
-        "command",
-        "type",
-        "whereis",
-        "hash",
-        "where",
-        "Get-Command",
-        "nvidia-smi",
-        "rocm-smi",
-        "vainfo",
-        "clinfo",
-    )
-)
+_ASKS_TABLE = "which command type whereis hash where Get-Command nvidia-smi rocm-smi vainfo clinfo"
+_ASKS_FOR_PROGRAMS = frozenset(_ASKS_TABLE.split())
 
 
 _NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq cut tr tee nl column sed awk"

@@ -27,14 +27,7 @@ from weaklink.inspector.chain.effects import (
     runs_shell,
 )
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import (
-    HEAD,
-    error_line,
-    fails_within,
-    fault_line,
-    first_line,
-    telling_line,
-)
+from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
 from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves

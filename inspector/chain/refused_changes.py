@@ -190,20 +190,8 @@ _TAKEN = lazy_pattern(
 _ALREADY = lazy_pattern(
     r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"
 )
-_BOOKS = (
-    "book",
-    "reserv",
-    "buch",
-    "prenot",
-    "boek",
-    "boka",
-    "bestil",
-    "rezerw",
-    "zarezerw",
-    "rezerv",
-    "varaa",
-    "foglal",
-)
+_BOOKS_TABLE = "book reserv buch prenot boek boka bestil rezerw zarezerw rezerv varaa foglal"
+_BOOKS = tuple(_BOOKS_TABLE.split())
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
     r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"

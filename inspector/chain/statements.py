@@ -43,13 +43,7 @@ from weaklink.inspector.chain.assertions import (
     is_undone,
     sounds_failed,
 )
-from weaklink.inspector.chain.claims import (
-    claims_effect,
-    claims_everything,
-    names_effect,
-    says_clean,
-    says_now,
-)
+from weaklink.inspector.chain.claims import claims_effect, claims_everything, names_effect, says_clean, says_now
 from weaklink.inspector.chain.effects import has_known_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT

@@ -38,12 +38,7 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, faulty_files, lists_instead
-from weaklink.inspector.chain.session_facts import (
-    MAX_READ_CHARS,
-    SessionFacts,
-    is_not_installed,
-    known_turn,
-)
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
 from weaklink.inspector.chain.shell_lines import elsewhere, host_of
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged

@@ -126,8 +126,8 @@ class CallFitter(Struct):
             why = f"`{name}` does not write the types of values, so they change when parsed back."
             if not is_finite(call.arguments):
                 why = NOT_FINITE
-            place = f"{call.range.start}..{call.range.end}"
-            notes.append(f"The exact arguments of the call of `{call.name}` at {place}: {why}")
+            written_range = f"{call.range.start}..{call.range.end}"
+            notes.append(f"The exact arguments of the call of `{call.name}` at {written_range}: {why}")
         return ""
 
 

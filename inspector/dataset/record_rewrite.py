@@ -138,13 +138,11 @@ def _texts(value: JsonNode) -> Iterator[tuple[str, JsonNode]]:
         yield "text", value
         return
     kinds = ((block.member("type"), block.member("text")) for block in value.items)
-    texts = [text.value for kind, text in kinds if kind is not None and text is not None and _is_text(kind.value)]
+    texts = [
+        text.value for kind, text in kinds if kind is not None and text is not None and kind.value.scalar in TEXT_BLOCKS
+    ]
     if len(texts) == 1:
         yield "text", texts[0]
-
-
-def _is_text(kind: JsonNode) -> bool:
-    return isinstance(kind.scalar, str) and kind.scalar in TEXT_BLOCKS
 
 
 def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:

@@ -237,7 +237,8 @@ def atropos_reward(verifier: str | Verifier = "tool-use", **options: Unpack[Rewa
     """A function with the signature of `RewardFunction.compute` of Atropos.
 
     The options are those of `reward`. Besides `completions`, `prompts` (or `prompt`, the same one for all) and the
-    columns of `reward` are used: a list of one entry per completion, or one value for all.
+    columns of `reward` are used: a list of one entry per completion, or one value for all. A list of calls is one
+    reference for all, also if there are as many completions as calls.
     """
     rewarding = _rewarding(verifier, options)
 
@@ -246,9 +247,19 @@ def atropos_reward(verifier: str | Verifier = "tool-use", **options: Unpack[Rewa
         if prompts is None and columns.get("prompt") is not None:
             prompts = [cast(Json, columns["prompt"])] * len(completions)
         _require_lists(prompts, completions)
-        return rewarding.of_all(prompts, completions, columns)
+        return rewarding.of_all(prompts, completions, _repeated(columns, len(completions)))
 
     return cast(ListRewardFunction, rewarding.named(compute))
+
+
+def _repeated(columns: Mapping[str, object], count: int) -> Mapping[str, object]:
+    """The columns with each reference that is a list of calls once for every completion: a group has one task."""
+    calls = {
+        name: columns[name]
+        for name in CALLS
+        if isinstance(listed := columns.get(name), list) and all(isinstance(call, dict) for call in listed)
+    }
+    return {**columns, **{name: [value] * count for name, value in calls.items()}}
 
 
 def _rewarding(verifier: str | Verifier, options: RewardOptions) -> _Rewarding:
@@ -300,7 +311,9 @@ def _rows(columns: Mapping[str, object], count: int) -> list[Mapping[str, Json]]
     listed = {
         name: value
         for name, value in facts.items()
-        if isinstance(value, list) and len(value) == count and not (name in _TOOLS and isinstance(value[0], dict))
+        if isinstance(value, list)
+        and len(value) == count
+        and not (name in _TOOLS and isinstance(next(iter(value), None), dict))
     }
     same = {name: value for name, value in facts.items() if name not in listed}
     return [

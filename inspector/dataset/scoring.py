@@ -161,8 +161,12 @@ def _is_empty(sample: Sample) -> bool:
     turns = sample.trace.turns
     number = next((number for number in range(len(turns), 0, -1) if turns[number - 1].role is Role.ASSISTANT), 0)
     part = turns[number - 1].part("text") if number else None
-    inspected = (one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text"))
-    spans = [span for one in inspected for span in one.spans if span.kind is SpanKind.TEXT]
+    inspected = (
+        inspected_part
+        for inspected_part in sample.inspection.parts
+        if (inspected_part.turn, inspected_part.part) == (number, "text")
+    )
+    spans = [span for answer_part in inspected for span in answer_part.spans if span.kind is SpanKind.TEXT]
     return part is None or not any(span.inner.of(part.text).strip() for span in spans)
 
 

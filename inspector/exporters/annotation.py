@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
 from weaklink.inspector.chain.outcomes import is_empty
-from weaklink.inspector.chain.steps import Break, CallFaults, Step, StepOutcome
+from weaklink.inspector.chain.steps import CallFaults, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.checks.arguments import ArgumentPlaces
 from weaklink.inspector.diagnostics import Location
@@ -316,6 +316,7 @@ def annotation(trace: Trace, inspection: Inspection, id: int | None = None) -> d
 def _origin(trace: Trace, inspection: Inspection) -> dict[str, Json]:
     """Which trace this is, and how it ended."""
     provenance, chain = trace.provenance, inspection.chain
+    broken = chain.broken
     return {
         "name": trace.name,
         "source": provenance.source,
@@ -325,12 +326,8 @@ def _origin(trace: Trace, inspection: Inspection) -> dict[str, Json]:
         "model": trace.model,
         "format": inspection.format,
         "status": chain.status.value,
-        "break": _break(chain.broken),
+        "break": None if broken is None else {"step": broken.step, "code": broken.code, "message": broken.message},
     }
-
-
-def _break(broken: Break | None) -> Json:
-    return None if broken is None else {"step": broken.step, "code": broken.code, "message": broken.message}
 
 
 def _edges(

@@ -325,6 +325,9 @@ def _recognised(file: SourceFile) -> RecognisedSource:
 _recognised_before: RecentValues[tuple[bytes, RecognisedSource]] = RecentValues()
 
 
+_OWN_DATABASE = "this is a database of weaklink: `weaklink list --db FILE` lists its traces, and `export` writes them"
+
+
 def _recognised_by_content(file: SourceFile) -> RecognisedSource:
     sample = FileSample(file, first_rows(file))
     source = most_confident([(_confidence(importer, sample, file), importer) for importer in _importers()])
@@ -342,10 +345,16 @@ def _confidence(importer: Importer, sample: FileSample, file: SourceFile) -> flo
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 
 
+def _is_own_database(sample: FileSample) -> bool:
+    from weaklink.inspector.importers.sqlite_tables import has_columns  # noqa: PLC0415  # loads sqlite3
+
+    return has_columns(sample, "weaklink_version", ("version_num",))
+
+
 def _why_unknown(sample: FileSample) -> str:
     head = sample.head
     if (kind := binary_kind(head)) is not None:
-        return f"unknown format: {kind}"
+        return f"unknown format: {kind}" if not _is_own_database(sample) else _OWN_DATABASE
     if _PICKLE.match(head):
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:

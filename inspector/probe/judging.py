@@ -372,7 +372,10 @@ def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[SuiteCall]) ->
         message = f"The answer calls `{near.name}` with {quoted_line(near.raw_arguments)}; expected {_shown(wanted)}."
         yield ProbeFinding(kind, Owner.UNKNOWN, message, part=_part_of(calls, near), range=near.range)
     for call in left:
-        is_repeated = any(call is not other and _same(call, other) for other in calls)
+        is_repeated = any(
+            call is not other and call.name == other.name and same_arguments(call.raw_arguments, other.raw_arguments)
+            for other in calls
+        )
         kind = "call-repeated" if is_repeated else "call-unwanted"
         message = f"The answer calls `{call.name}` with {quoted_line(call.raw_arguments)}"
         reason = " again." if is_repeated else ", which the request does not ask for."
@@ -381,10 +384,6 @@ def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[SuiteCall]) ->
 
 def _part_of(calls: Sequence[ToolCall], call: ToolCall) -> str:
     return f"call:{next(index for index, other in enumerate(calls) if other is call)}"
-
-
-def _same(call: ToolCall, other: ToolCall) -> bool:
-    return call.name == other.name and same_arguments(call.raw_arguments, other.raw_arguments)
 
 
 def _shown(call: SuiteCall) -> str:

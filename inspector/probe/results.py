@@ -153,7 +153,8 @@ def _is_valid_call(function: Mapping[str, Json], schemas: Mapping[str, Json]) ->
 
 def result_line(record: ProbeRecord, answer: ProbeAnswer, run_at: datetime) -> str:
     """The record and its answer as a line of `results.jsonl`, without the line end."""
-    response: Json = answer.response if answer.is_answered else {"error": answer.failure or _error_of(answer)}
+    no_completion = f"the answer is no chat completion: {answer.raw[:300].decode('utf-8', 'replace')}"
+    response: Json = answer.response if answer.is_answered else {"error": answer.failure or no_completion}
     own = {
         "id": record.id,
         "family": record.family,
@@ -188,10 +189,6 @@ def result_line(record: ProbeRecord, answer: ProbeAnswer, run_at: datetime) -> s
             "weaklink": own,
         },
     )
-
-
-def _error_of(answer: ProbeAnswer) -> str:
-    return f"the answer is no chat completion: {answer.raw[:300].decode('utf-8', 'replace')}"
 
 
 def _rounded(value: float | None) -> float | None:

@@ -88,20 +88,16 @@ def error_answer(path: str, status: int, message: str, code: str) -> bytes:
 def _content_of(turn: Turn, model: str) -> _AnswerContent:
     named = {header.part: header for header in turn.calls}
     texts = {part.name: part.text for part in turn.parts}
-    calls = [
-        _call(number, named.get(name, CallHeader(name, None)), text)
-        for number, (name, text) in enumerate((name, text) for name, text in texts.items() if name.startswith("call:"))
-    ]
+    calls: list[tuple[str, str, str]] = []
+    for number, part in enumerate(name for name in texts if name.startswith("call:")):
+        header = named.get(part, CallHeader(part, None))
+        calls.append((header.id or f"call_{number}", header.name or "", texts[part]))
     generation = turn.generation
     answered = (generation.answered_model or generation.requested_model) if generation is not None else ""
     tools = generation.tools if generation is not None else ()
     return _AnswerContent(
         answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls), tools
     )
-
-
-def _call(number: int, header: CallHeader, text: str) -> tuple[str, str, str]:
-    return header.id or f"call_{number}", header.name or "", text
 
 
 def _whole(value: Json) -> tuple[str, bytes]:

@@ -25,8 +25,8 @@ from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, St
 from weaklink.inspector.text import Range
 
 _SAMPLE_CHARS = 1_024
-_SPARSE_CHARS_PER_MARKER = 1_500
-_SAMPLE_EVERY_CHARS = 2_048
+_SPARSE_CHARS_PER_MARKER = 1_500  # so a sample is sparse if it has no closing marker at all
+_SAMPLE_EVERY_CHARS = 2_048  # only after a longer span another sample is taken
 _NextMatches: TypeAlias = dict[str, re.Match[str] | int]
 """For each family of a state's markers the next one, or the position before which none begins."""
 
@@ -303,7 +303,12 @@ def _next_transition(state: State, text: str, start: int, markers: _NextMatches)
         if transition is None:
             return pos, None
         counting = transition if transition.ahead is None else _counting_transition(state, transition, text, pos)
-        if counting is None and transition is not state.other_transition and _is_other(state, text, pos):
+        if (
+            counting is None
+            and transition is not state.other_transition
+            and state.other_pattern is not None
+            and state.other_pattern.match(text, pos) is not None
+        ):
             counting = _counting_transition(state, state.other_transition, text, pos)
         if counting is not None:
             return pos + counting.lead, counting
@@ -317,10 +322,6 @@ def _counting_transition(state: State, transition: Transition | None, text: str,
         if candidate.ahead is None or candidate.ahead.whole.match(text, after) is not None:
             return candidate
     return None
-
-
-def _is_other(state: State, text: str, pos: int) -> bool:
-    return state.other_pattern is not None and state.other_pattern.match(text, pos) is not None
 
 
 def _next_marker(state: State, text: str, pos: int, next_matches: _NextMatches) -> tuple[int, Transition | None]:

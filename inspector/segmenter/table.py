@@ -19,7 +19,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmenter.events import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
-_MAX_FAMILIES = 3
+_MAX_FAMILIES = 3  # first characters of markers that are searched one by one; more are one pattern
 _MAX_ROLE_CHARS, _MAX_ROLES = 40, 100
 _Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
 _Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]

@@ -7,9 +7,9 @@ from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpen
 from weaklink.inspector.segmenter.table import HERE, State, Table, Transition
 from weaklink.inspector.text import Range
 
-_SHORT_CHARS = 512
-_LONG_CHARS = 4_096
-_MAX_FINDS = 32
+_SHORT_CHARS = 512  # up to here a window is searched anew each time, without a cache
+_LONG_CHARS = 4_096  # above this, markers that are absent from the window are left out of every search
+_MAX_FINDS = 32  # how often a first character may be found without its marker before the pattern itself searches
 
 
 class SearchWindow:

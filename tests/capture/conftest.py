@@ -20,7 +20,7 @@ def offer(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
         facts = folder / "offering-1.0.dist-info"
         facts.mkdir()
         (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n")
-        lines = [f"{name} = {place}" for name, place in sinks.items()]
+        lines = [f"{name} = {sink}" for name, sink in sinks.items()]
         (facts / "entry_points.txt").write_text("\n".join(["[weaklink.sinks]", *lines, ""]))
         monkeypatch.syspath_prepend(str(folder))
 

@@ -170,17 +170,17 @@ class Connection(asyncio.Protocol):
 
     async def _first(self, event: asyncio.Event) -> None:
         """Wait for the event, or for the client to leave."""
-        waits = [asyncio.ensure_future(one.wait()) for one in (event, self._gone)]
+        waits = [asyncio.ensure_future(closable.wait()) for closable in (event, self._gone)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in waits:
-                one.cancel()
+            for task in waits:
+                task.cancel()
 
     async def _until(self, end: bytes) -> bytes:
-        while (at := self._buffer.find(end)) < 0:
+        while (position := self._buffer.find(end)) < 0:
             await self._more()
-        return await self._take(at + len(end))
+        return await self._take(position + len(end))
 
     async def _take(self, size: int) -> bytes:
         while len(self._buffer) < size:

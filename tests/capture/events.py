@@ -35,7 +35,7 @@ def traces_of(events: Iterable[RecordEvent]) -> dict[str, Trace]:
     gathered: dict[str, TraceAssembler] = {}
     for event in events:
         gathered.setdefault(event.key, TraceAssembler()).add(event)
-    return {key: one.trace() for key, one in gathered.items()}
+    return {key: assembler.trace() for key, assembler in gathered.items()}
 
 
 def wait_until(holds: Callable[[], bool], *, within_s: float = 30.0) -> None:

@@ -102,7 +102,7 @@ def recording(
 
     `observes` is told of the exchanges in the place of the one that keeps what it sees.
     """
-    named = tuple(parse_upstream(one if isinstance(one, str) else one.url) for one in upstreams)
+    named = tuple(parse_upstream(upstream if isinstance(upstream, str) else upstream.url) for upstream in upstreams)
     config = ProxyConfig(named, **{"port": 0, "grace_s": 0.2, **options})
     seen, bound, ready, loop = Keeps(), list[BoundAddress](), threading.Event(), asyncio.new_event_loop()
     until = asyncio.Event()

@@ -55,7 +55,7 @@ class ToldSink:
                 assert key not in self.traces
                 self.traces[key], self.turns[key] = trace, {}
             case TurnStarted(key, turn):
-                assert turn == 1 + len(self.turns[key]) + len([one for one in self.open if one[0] == key])
+                assert turn == 1 + len(self.turns[key]) + len([record for record in self.open if record[0] == key])
                 self.open.add((key, turn))
                 self.chunks[key, turn] = []
             case ChunksArrived(key, turn, chunks):
@@ -66,14 +66,17 @@ class ToldSink:
                 self.open.remove((key, turn))
                 self.turns[key][turn] = value
                 arrivals = sorted(
-                    (one for part in value.parts for one in part.arrivals()), key=lambda one: one.sequence
+                    (arrival for part in value.parts for arrival in part.arrivals()),
+                    key=lambda arrival: arrival.sequence,
                 )
                 told = self.chunks.pop((key, turn))
-                if all(one.offset_s is None for one in told):  # where only the server dates them, it does so at the end
-                    arrivals = [msgspec.structs.replace(one, offset_s=None) for one in arrivals]
+                if all(
+                    chunk.offset_s is None for chunk in told
+                ):  # where only the server dates them, it does so at the end
+                    arrivals = [msgspec.structs.replace(arrival, offset_s=None) for arrival in arrivals]
                 assert told in (arrivals, [])  # a body that came whole has none until it has ended
             case TraceEnded(key):
-                assert not [one for one in self.open if one[0] == key]
+                assert not [record for record in self.open if record[0] == key]
                 self.ended.add(key)
 
     def close(self) -> None:
@@ -119,7 +122,7 @@ class ToldWatch:
 
     @property
     def codes(self) -> list[str]:
-        return [one.rule.code for one in self.faults]
+        return [fault.rule.code for fault in self.faults]
 
 
 @dataclass(slots=True)
@@ -147,19 +150,19 @@ class Call:
         self.observer.answer_began(status, headers, self.at_s + 0.5)
         return self
 
-    def sent(self, *pieces: bytes, at: float = 1.0) -> Self:
+    def sent(self, *pieces: bytes, offset_s: float = 1.0) -> Self:
         for raw in pieces:
-            self.observer.answer_arrived(raw, self.at_s + at)
+            self.observer.answer_arrived(raw, self.at_s + offset_s)
         return self
 
-    def said(self, *words: str, at: float = 1.0) -> Self:
-        return self.sent(*map(words_event, words), at=at)
+    def said(self, *words: str, offset_s: float = 1.0) -> Self:
+        return self.sent(*map(words_event, words), offset_s=offset_s)
 
     def done(self, finish: str = "stop") -> None:
         self.sent(delta_event({}, finish), b"data: [DONE]\n\n").ended(ExchangeEnd.COMPLETE)
 
-    def ended(self, end: ExchangeEnd, *, message: str = "", at: float = 2.0) -> None:
-        self.observer.ended(end, self.at_s + at, message)
+    def ended(self, end: ExchangeEnd, *, message: str = "", offset_s: float = 2.0) -> None:
+        self.observer.ended(end, self.at_s + offset_s, message)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -192,7 +195,7 @@ def play(recorder: Recorder, exchanges: Iterable[Exchange], *, cut: Cut = whole)
         for at_s, raw in exchange.answer or ():
             moments.append((at_s or start_s, 1, partial(_tell, observed, cut(raw), at_s)))
         moments.append((exchange.ended_s or start_s, 2, partial(_end, observed, exchange)))
-    for _, _, happen in sorted(moments, key=lambda one: one[:2]):
+    for _, _, happen in sorted(moments, key=lambda moment: moment[:2]):
         happen()
 
 

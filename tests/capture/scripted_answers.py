@@ -85,13 +85,16 @@ def messages_stream(*texts: str | Piece, tool: str = "", arguments: Iterable[str
         _named({"type": "message_start", "message": {**_object(message), "usage": usage}}),
         _named({"type": "content_block_start", "index": 0, "content_block": text}),
         _named({"type": "ping"}),
-        *(_block_delta(0, {"type": "text_delta", "text": one}) if isinstance(one, str) else one for one in texts),
+        *(
+            _block_delta(0, {"type": "text_delta", "text": piece}) if isinstance(piece, str) else piece
+            for piece in texts
+        ),
         _named({"type": "content_block_stop", "index": 0}),
     ]
     if tool:
         use: Json = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
         pieces.append(_named({"type": "content_block_start", "index": 1, "content_block": use}))
-        pieces += [_block_delta(1, {"type": "input_json_delta", "partial_json": one}) for one in arguments]
+        pieces += [_block_delta(1, {"type": "input_json_delta", "partial_json": argument}) for argument in arguments]
         pieces.append(_named({"type": "content_block_stop", "index": 1}))
     stop: Json = {"stop_reason": "tool_use" if tool else "end_turn", "stop_sequence": None}
     pieces.append(_named({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 7}}))
@@ -126,7 +129,7 @@ def sse(*pieces: Piece) -> Answer:
 def resplit(answer: Answer, *, size: int) -> Answer:
     """The same body in chunks of `size` bytes, so that events, escapes and characters are cut anywhere."""
     body = answer.body
-    pieces = tuple(body[at : at + size] for at in range(0, len(body), size))
+    pieces = tuple(body[index : index + size] for index in range(0, len(body), size))
     return _with(answer, pieces)
 
 

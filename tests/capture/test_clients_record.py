@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,19 +117,26 @@ def test_clients_that_share_a_transport_are_recorded_together() -> None:
 
 
 def test_two_models_that_share_a_client_unknown_to_the_agent_are_recorded_once(tmp_path: Path) -> None:
-    place = tmp_path / "runs.jsonl"
+    destination = tmp_path / "runs.jsonl"
     with running_upstream(scripted.chat_answer("Hello")) as upstream, client_of(upstream.url) as client:
         other = client.with_options(timeout=30)
-        record(client, place)
-        record(other, str(place))
+        record(client, destination)
+        record(other, str(destination))
         with pytest.raises(ValueError, match="already recorded"):
             record(other, tmp_path / "others.jsonl")
         other.chat.completions.create(model="h", messages=MESSAGES)
         unrecord(other)
         client.chat.completions.create(model="h", messages=MESSAGES)
-    (trace,) = read_trace_file(place)
+    (trace,) = read_trace_file(destination)
     assert texts_of(trace)[-1] == "Hello"
     assert not (tmp_path / "others.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["client", "root_client", "async_client"])
+def test_the_member_of_a_frameworks_model_that_can_be_recorded_is_named(name: str, tmp_path: Path) -> None:
+    model = SimpleNamespace(**{name: client_of("http://127.0.0.1:9")})
+    with pytest.raises(TypeError, match=f"has none in `_client`; its member `{name}` can be recorded"):
+        record(model, tmp_path / "runs.jsonl")
 
 
 def test_what_cannot_be_recorded_opens_nothing(tmp_path: Path) -> None:

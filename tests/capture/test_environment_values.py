@@ -45,7 +45,9 @@ def _record_fixture(path: Path) -> None:
         replay.close()
 
 
-@pytest.mark.parametrize("record", [_record_client, _log, _record_fixture], ids=lambda one: one.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "record", [_record_client, _log, _record_fixture], ids=lambda recorder: recorder.__name__.strip("_")
+)
 def test_a_secret_variable_of_the_process_is_not_recorded(
     record: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,8 +46,10 @@ def _bytes(answer: Answer) -> list[bytes]:
     return [piece for piece in answer.pieces if isinstance(piece, bytes)]
 
 
-def _recorded(place: Path, *messages: Sequence[Json], answer: Answer, redactor: Redactor | None = None) -> list[bytes]:
-    sink = TraceFileSink(place)
+def _recorded(
+    destination: Path, *messages: Sequence[Json], answer: Answer, redactor: Redactor | None = None
+) -> list[bytes]:
+    sink = TraceFileSink(destination)
     recorder = Recorder(sink, redactor=redactor)
     sent = [_exchange(recorder, some, answer) for some in messages]
     recorder.close()
@@ -62,12 +64,12 @@ def _said(words: str) -> Json:
 def test_an_exchange_is_kept_with_its_pieces_and_few_headers(tmp_path: Path) -> None:
     answer = scripted.chat_stream("Hello", " world")
     (sent,) = _recorded(tmp_path / "t.jsonl", [_said("Hi")], answer=answer)
-    ((_, (one,)),) = read_recordings(tmp_path / "t.jsonl")
-    assert (one.method, one.path, one.status) == ("POST", "/api/v1/chat/completions", 200)
-    assert one.headers == (("content-type", "text/event-stream"), ("x-request-id", "req_1"), ("retry-after", "2"))
-    assert (one.request, list(one.pieces()), one.end) == (sent, _bytes(answer), ExchangeEnd.COMPLETE)
-    assert one.offsets_s == tuple(1.0 + number for number in range(len(_bytes(answer))))
-    assert (one.turn, one.is_redacted, one.withheld) == (2, False, "")
+    ((_, (exchange,)),) = read_recordings(tmp_path / "t.jsonl")
+    assert (exchange.method, exchange.path, exchange.status) == ("POST", "/api/v1/chat/completions", 200)
+    assert exchange.headers == (("content-type", "text/event-stream"), ("x-request-id", "req_1"), ("retry-after", "2"))
+    assert (exchange.request, list(exchange.pieces()), exchange.end) == (sent, _bytes(answer), ExchangeEnd.COMPLETE)
+    assert exchange.offsets_s == tuple(1.0 + number for number in range(len(_bytes(answer))))
+    assert (exchange.turn, exchange.is_redacted, exchange.withheld) == (2, False, "")
 
 
 def test_a_history_that_grows_is_stored_once(tmp_path: Path) -> None:
@@ -78,9 +80,9 @@ def test_a_history_that_grows_is_stored_once(tmp_path: Path) -> None:
         history += [{"role": "assistant", "content": "Hello world"}, _said(f"And number {number}? " * 20)]
     sent = _recorded(tmp_path / "t.jsonl", *requests, answer=scripted.chat_stream("Hello", " world"))
     ((trace, exchanges),) = read_recordings(tmp_path / "t.jsonl")
-    assert [one.request for one in exchanges] == sent
+    assert [exchange.request for exchange in exchanges] == sent
     line = (tmp_path / "t.jsonl").read_text().splitlines()[1]
-    kept = sum(len(one["request"]["text"]) for one in json.loads(line)["trace"]["exchanges"])
+    kept = sum(len(record["request"]["text"]) for record in json.loads(line)["trace"]["exchanges"])
     assert kept < 2 * len(sent[-1])
     assert [trace] == list(read_trace_file(tmp_path / "t.jsonl"))
 
@@ -90,16 +92,20 @@ def test_no_secret_is_kept_wherever_it_was(tmp_path: Path, pieces: tuple[str, ..
     redactor = Redactor()
     _recorded(tmp_path / "t.jsonl", [_said(f"Use {_KEY}")], answer=scripted.chat_stream(*pieces), redactor=redactor)
     assert _KEY[20:] not in (tmp_path / "t.jsonl").read_text()
-    ((_, (one,)),) = read_recordings(tmp_path / "t.jsonl")
-    assert one.is_redacted
-    assert (one.answer is None) == bool(one.withheld) == (len(pieces) > 1)
+    ((_, (exchange,)),) = read_recordings(tmp_path / "t.jsonl")
+    assert exchange.is_redacted
+    assert (exchange.answer is None) == bool(exchange.withheld) == (len(pieces) > 1)
 
 
 def test_without_content_no_body_is_kept(tmp_path: Path) -> None:
     redactor = Redactor(keep_content=False)
     _recorded(tmp_path / "t.jsonl", [_said("Hi")], answer=scripted.chat_stream("Hello"), redactor=redactor)
-    ((_, (one,)),) = read_recordings(tmp_path / "t.jsonl")
-    assert (one.request, one.answer, one.withheld) == (None, None, "The recording was made with `--no-content`.")
+    ((_, (exchange,)),) = read_recordings(tmp_path / "t.jsonl")
+    assert (exchange.request, exchange.answer, exchange.withheld) == (
+        None,
+        None,
+        "The recording was made with `--no-content`.",
+    )
 
 
 def test_the_database_keeps_them_and_deletes_them_with_their_trace(tmp_path: Path) -> None:
@@ -114,7 +120,7 @@ def test_the_database_keeps_them_and_deletes_them_with_their_trace(tmp_path: Pat
         recorder.close()
         sink.close()
         ((id_, exchanges),) = store.exchanges.of("latest").traces.items()
-        assert [(one.method, one.path, one.request, one.turn) for one in exchanges] == [
+        assert [(exchange.method, exchange.path, exchange.request, exchange.turn) for exchange in exchanges] == [
             ("GET", "/v1/models", b"", 0),
             ("POST", "/api/v1/chat/completions", sent, 2),
         ]
@@ -133,10 +139,10 @@ _BODIES = st.lists(st.sampled_from([b"a" * 70, b"b" * 70, b"\xff\xfe", "\u20ac".
 def test_packed_requests_come_back(bodies: list[bytes | None]) -> None:
     exchanges = [RecordedExchange("POST", "/", request=body) for body in bodies]
     packer = ExchangePacker()
-    assert list(exchanges_of([packer.line(one) for one in exchanges])) == exchanges
+    assert list(exchanges_of([packer.line(exchange) for exchange in exchanges])) == exchanges
 
 
 def test_a_request_whose_base_is_missing_says_so() -> None:
     packer = ExchangePacker()
-    _, *lines = [packer.line(RecordedExchange("POST", "/", request=b"a" * 100 + bytes([at]))) for at in range(3)]
-    assert [(one.request, bool(one.withheld)) for one in exchanges_of(lines)] == [(None, True)] * 2
+    _, *lines = [packer.line(RecordedExchange("POST", "/", request=b"a" * 100 + bytes([index]))) for index in range(3)]
+    assert [(exchange.request, bool(exchange.withheld)) for exchange in exchanges_of(lines)] == [(None, True)] * 2

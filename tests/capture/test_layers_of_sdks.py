@@ -92,8 +92,8 @@ def run_agent(
 
 
 def codes(traces: tuple[Trace, Trace]) -> list[str]:
-    found = inspect_trace(join_traces(*traces).trace, format="hermes")
-    return [one.rule.code for one in found.diagnostics if one.rule.layer]
+    inspection = inspect_trace(join_traces(*traces).trace, format="hermes")
+    return [diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.rule.layer]
 
 
 def test_without_a_planted_fault_no_layer_differs(tmp_path: Path) -> None:
@@ -202,4 +202,6 @@ def test_a_tool_behind_mcp_is_recorded_as_it_ran(tmp_path: Path) -> None:
     (trace,) = read_trace_file(path)
     assert trace.turns[2].run is not None
     assert trace.turns[2].run.result == f"Bergen: {_RESULT}"
-    assert [one.rule.code for one in inspect_trace(trace).diagnostics if one.rule.layer] == ["L805"]
+    assert [diagnostic.rule.code for diagnostic in inspect_trace(trace).diagnostics if diagnostic.rule.layer] == [
+        "L805"
+    ]

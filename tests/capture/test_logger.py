@@ -45,9 +45,9 @@ def facts(turn: Turn) -> Generation:
 
 
 def text_of(turn: Turn, part: str = "text") -> str:
-    found = turn.part(part)
-    assert found is not None
-    return found.text
+    recorded_part = turn.part(part)
+    assert recorded_part is not None
+    return recorded_part.text
 
 
 def test_a_session_is_recorded_as_it_was_told() -> None:
@@ -77,7 +77,7 @@ def test_a_session_is_recorded_as_it_was_told() -> None:
     assert text.chunks.token_ids == ((5,), (6, 7))
     assert text.chunks.logprobs == ((-0.5,), None)
     assert text.chunks.offsets_s is not None
-    assert all(at is not None and at >= 0 for at in text.chunks.offsets_s)
+    assert all(index is not None and index >= 0 for index in text.chunks.offsets_s)
     generation = facts(answer)
     assert (generation.requested_model, generation.answered_model) == ("Hermes-4", "Hermes-4-70B")
     assert generation.parameters == '{"temperature":0}'
@@ -110,8 +110,8 @@ def test_what_ran_and_what_it_returned_are_kept_and_compared(tmp_path: Path) -> 
     assert runs[1] is not None
     assert secret not in str(runs[1])
     assert runs[2] is None
-    found = {one.rule.code for one in inspect_trace(trace).diagnostics}
-    assert found >= {"L805", "L809"}
+    codes = {diagnostic.rule.code for diagnostic in inspect_trace(trace).diagnostics}
+    assert codes >= {"L805", "L809"}
 
 
 def test_chunks_reach_the_sink_while_the_turn_is_open() -> None:
@@ -134,7 +134,7 @@ def test_calls_as_fields_have_their_parts() -> None:
         turn.feed("1}", part="call:1")
     (answer,) = sink.trace().turns
     assert answer.calls == (CallHeader("call:0", "weather", "c1"), CallHeader("call:1", "search", None))
-    assert [text_of(answer, f"call:{at}") for at in (0, 1)] == ['{"city":"Oslo"}', '{"q": 1}']
+    assert [text_of(answer, f"call:{index}") for index in (0, 1)] == ['{"city":"Oslo"}', '{"q": 1}']
 
 
 def test_an_exception_of_the_agent_aborts_the_turn_and_goes_on() -> None:
@@ -335,12 +335,12 @@ def test_a_turn_is_a_streamer_for_transformers() -> None:
     assert log.mistakes.count == 0
 
 
-@pytest.mark.parametrize(("prompt", "found"), [("...<think>\n", []), ("", ["reasoning-opened-by-prompt"])])
-def test_what_the_prompt_left_open_belongs_to_the_turn(prompt: str, found: list[str]) -> None:
+@pytest.mark.parametrize(("prompt", "names"), [("...<think>\n", []), ("", ["reasoning-opened-by-prompt"])])
+def test_what_the_prompt_left_open_belongs_to_the_turn(prompt: str, names: list[str]) -> None:
     sink = Remembering()
     with TraceLogger(sink, format="hermes") as log, log.assistant(prompt=prompt) as turn:
         turn.feed("I think.</think>Yes.")
-    assert [one.rule.name for one in inspect_trace(sink.trace()).diagnostics] == found
+    assert [diagnostic.rule.name for diagnostic in inspect_trace(sink.trace()).diagnostics] == names
 
 
 def test_threads_that_hammer_one_logger_lose_nothing() -> None:
@@ -350,11 +350,11 @@ def test_threads_that_hammer_one_logger_lose_nothing() -> None:
 
     def run(log: TraceLogger, name: int) -> None:
         begin.wait()
-        for at in range(turns):
+        for index in range(turns):
             with log.assistant() as turn:
                 for piece in range(pieces):
-                    turn.feed(f"{name}.{at}.{piece} ")
-            log.tool(f"{name}.{at}")
+                    turn.feed(f"{name}.{index}.{piece} ")
+            log.tool(f"{name}.{index}")
 
     with TraceLogger(sink) as log:
         running = [Thread(target=run, args=(log, name)) for name in range(threads)]
@@ -366,7 +366,9 @@ def test_threads_that_hammer_one_logger_lose_nothing() -> None:
     assert log.mistakes.count == 0
     assert len(trace.turns) == 2 * threads * turns
     answers = [text_of(turn) for turn in trace.turns if turn.role is Role.ASSISTANT]
-    wanted = {"".join(f"{n}.{at}.{piece} " for piece in range(pieces)) for n in range(threads) for at in range(turns)}
+    wanted = {
+        "".join(f"{n}.{index}.{piece} " for piece in range(pieces)) for n in range(threads) for index in range(turns)
+    }
     assert set(answers) == wanted
     arrived = [chunk for event in sink.events if isinstance(event, ChunksArrived) for chunk in event.chunks]
     assert len(arrived) == threads * turns * pieces
@@ -414,7 +416,9 @@ class Stars:
         return self
 
     def feed(self, chunks):  # type: ignore[no-untyped-def]
-        return tuple(type(one)(one.sequence, one.part, one.text.replace("k", "*"), one.offset_s) for one in chunks)
+        return tuple(
+            type(chunk)(chunk.sequence, chunk.part, chunk.text.replace("k", "*"), chunk.offset_s) for chunk in chunks
+        )
 
     def close(self):  # type: ignore[no-untyped-def]
         return ()
@@ -428,7 +432,7 @@ def test_nothing_leaves_the_process_unredacted() -> None:
             turn.feed("k")
             turn.feed("k!")
     assert [text_of(turn) for turn in sink.trace().turns] == ["a *ey", "**!"]
-    assert [one.text for event in sink.events if isinstance(event, ChunksArrived) for one in event.chunks] == [
+    assert [chunk.text for event in sink.events if isinstance(event, ChunksArrived) for chunk in event.chunks] == [
         "*",
         "*!",
     ]
@@ -487,17 +491,22 @@ else:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.parametrize("name", ["log.jsonl", "log.db"])
 def test_a_forked_process_records_nothing_with_the_logger_that_it_inherited(name: str, tmp_path: Path) -> None:
-    place = tmp_path / name
+    destination = tmp_path / name
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, str(place)], cwd=root, check=True, timeout=120, capture_output=True, text=True
+        [sys.executable, "-c", FORKED, str(destination)],
+        cwd=root,
+        check=True,
+        timeout=120,
+        capture_output=True,
+        text=True,
     )
     assert re.fullmatch(r"[23] The recording belongs to process \d+; .* must open its own\. True\n", done.stdout), done
-    if place.suffix == ".db":
-        with open_store(place) as store:
+    if destination.suffix == ".db":
+        with open_store(destination) as store:
             traces = [store.trace(row.id) for row in store.traces()]
     else:
-        traces = list(read_trace_file(place))
+        traces = list(read_trace_file(destination))
     texts = {trace.name: [part.text for turn in trace.turns for part in turn.parts] for trace in traces}
     assert (texts, len(traces)) == ({"parent": ["before", "after"], "child": ["kept"]}, 2)
 

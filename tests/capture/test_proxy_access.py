@@ -170,14 +170,14 @@ def test_heads_above_the_bounds_are_refused(raw: bytes) -> None:
 
 def test_on_stopping_a_stream_may_finish_within_the_grace_time() -> None:
     answer = scripted.sse(b"first", Pause("stopping"), b"last")
-    with running_upstream(answer) as upstream, recording(upstream, grace_s=60) as proxy, connected(proxy) as one:
-        one.sendall(request())
-        until(one, b"first")
+    with running_upstream(answer) as upstream, recording(upstream, grace_s=60) as proxy, connected(proxy) as client:
+        client.sendall(request())
+        until(client, b"first")
         stopping = threading.Thread(target=proxy.stop)
         stopping.start()
         _until_closed_to_new_clients(proxy)
         upstream.release("stopping")
-        assert until_closed(one).endswith(b"last\r\n0\r\n\r\n")
+        assert until_closed(client).endswith(b"last\r\n0\r\n\r\n")
         stopping.join(DEADLINE_S)
         assert proxy.seen.one().ends == [ExchangeEnd.COMPLETE]
 
@@ -187,10 +187,10 @@ def _until_closed_to_new_clients(proxy: Proxy) -> None:
     address = proxy.address
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
-        with socket.socket() as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                one.bind((address.host, address.port))
+                listener.bind((address.host, address.port))
             except OSError:  # somebody listens
                 time.sleep(0.01)
             else:
@@ -200,11 +200,11 @@ def _until_closed_to_new_clients(proxy: Proxy) -> None:
 
 def test_on_stopping_a_stream_that_goes_on_is_ended_and_its_observer_is_told() -> None:
     with running_upstream(scripted.sse(b"first", Pause())) as upstream, recording(upstream) as proxy:
-        with connected(proxy) as one:
-            one.sendall(request())
-            until(one, b"first")
+        with connected(proxy) as client:
+            client.sendall(request())
+            until(client, b"first")
             proxy.stop()
-            assert not until_closed(one).endswith(b"0\r\n\r\n")
+            assert not until_closed(client).endswith(b"0\r\n\r\n")
         seen = proxy.seen.one()
     assert seen.ends == [ExchangeEnd.NOT_STORED]
     assert "stopped" in seen.message

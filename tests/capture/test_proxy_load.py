@@ -38,8 +38,8 @@ def test_two_hundred_streams_at_once_lose_no_chunk() -> None:
     with running_upstream(answer) as upstream, recording(upstream) as proxy:
         received = asyncio.run(all_streams(proxy.url))
         proxy.seen.wait_until(lambda: sum(len(seen.ends) for seen in proxy.seen.exchanges) == STREAMS)
-        seen = {one.head.target.removeprefix("/v1/"): one for one in proxy.seen.exchanges}
-    assert sum(len(one.chunks) for one in seen.values()) >= STREAMS * CHUNKS
+        seen = {exchange.head.target.removeprefix("/v1/"): exchange for exchange in proxy.seen.exchanges}
+    assert sum(len(turn_seen.chunks) for turn_seen in seen.values()) >= STREAMS * CHUNKS
     for number, got in enumerate(received):
         expected, told = b"".join(_pieces(str(number))), seen[str(number)]
         assert b"".join(got) == expected

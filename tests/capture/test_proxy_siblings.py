@@ -176,4 +176,4 @@ def test_a_login_page_that_came_with_200_is_tried_again() -> None:
     recorder.close()
     (trace,) = sink.recorded()
     assert attempts(trace) == [1, 2]
-    assert [one.rule.code for one in inspect_trace(trace).diagnostics] == ["C512"]
+    assert [diagnostic.rule.code for diagnostic in inspect_trace(trace).diagnostics] == ["C512"]

@@ -19,22 +19,22 @@ def connected(proxy: Proxy) -> socket.socket:
 
 def talk(proxy: Proxy, raw: bytes) -> bytes:
     """Send bytes on a connection of their own, and read until the proxy closes it."""
-    with connected(proxy) as one:
-        one.sendall(raw)
-        return until_closed(one)
+    with connected(proxy) as client:
+        client.sendall(raw)
+        return until_closed(client)
 
 
-def until_closed(one: socket.socket) -> bytes:
+def until_closed(connection: socket.socket) -> bytes:
     pieces = []
-    while piece := one.recv(65536):
+    while piece := connection.recv(65536):
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def until(one: socket.socket, end: bytes) -> bytes:
+def until(connection: socket.socket, end: bytes) -> bytes:
     got = b""
     while end not in got:
-        piece = one.recv(65536)
+        piece = connection.recv(65536)
         assert piece, got
         got += piece
     return got
@@ -103,11 +103,11 @@ def test_a_chunked_body_goes_on_chunk_by_chunk_and_one_of_known_length_with_its_
 
 
 def test_a_body_reaches_the_upstream_while_the_client_still_sends_it() -> None:
-    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as one:
-        one.sendall(request("/v1/x", "Content-Length: 8") + b"half")
+    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
+        connection.sendall(request("/v1/x", "Content-Length: 8") + b"half")
         upstream.wait_until(lambda: bytes(upstream.requests[0].body) == b"half" if upstream.requests else False)
-        one.sendall(b"rest")
-        assert until_closed(one).endswith(b"\r\n\r\nok")
+        connection.sendall(b"rest")
+        assert until_closed(connection).endswith(b"\r\n\r\nok")
 
 
 def test_a_packed_body_goes_on_packed() -> None:
@@ -128,19 +128,19 @@ def test_a_body_of_many_megabytes_arrives_whole() -> None:
 
 
 def test_a_client_that_expects_100_gets_it_and_the_upstream_is_not_asked() -> None:
-    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as one:
-        one.sendall(request("/v1/x", "Expect: 100-continue", "Content-Length: 2"))
-        assert one.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        one.sendall(b"{}")
-        assert until_closed(one).endswith(b"\r\n\r\nok")
+    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
+        connection.sendall(request("/v1/x", "Expect: 100-continue", "Content-Length: 2"))
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"{}")
+        assert until_closed(connection).endswith(b"\r\n\r\nok")
         assert upstream.requests[0].header("Expect") is None
 
 
 def test_connections_are_kept_on_both_sides() -> None:
-    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as one:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
         for _ in range(3):
-            one.sendall(request(body=b"{}").replace(b"Connection: close\r\n", b""))
-            assert until(one, b"ok") == OK.head() + b"ok"
+            connection.sendall(request(body=b"{}").replace(b"Connection: close\r\n", b""))
+            assert until(connection, b"ok") == OK.head() + b"ok"
         assert upstream.connections == 1
 
 
@@ -172,12 +172,12 @@ def test_a_dropped_upstream_is_never_a_clean_end(framing: Framing, reset: bool) 
     if framing is Framing.CLOSE and not reset:
         pytest.skip("Where only closing tells the end, a closing is the end: nobody can tell.")
     answer = Answer((b"first", Pause("read"), b"second", Drop(reset=reset)), framing=framing, length=99)
-    with running_upstream(answer) as upstream, recording(upstream) as proxy, connected(proxy) as one:
-        one.sendall(request())
-        until(one, b"first")
+    with running_upstream(answer) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
+        connection.sendall(request())
+        until(connection, b"first")
         upstream.release("read")
         try:
-            rest = until_closed(one)
+            rest = until_closed(connection)
         except ConnectionResetError:
             rest = b"reset"
         seen = proxy.seen.one()
@@ -209,11 +209,11 @@ def test_half_a_chunk_is_passed_on_and_recorded() -> None:
 
 def test_bytes_that_are_no_chunk_break_the_answer_off() -> None:
     answer = Answer((b"first", Pause("read"), Raw(b"nonsense\r\n"), Pause()))
-    with running_upstream(answer) as upstream, recording(upstream) as proxy, connected(proxy) as one:
-        one.sendall(request())
+    with running_upstream(answer) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
+        connection.sendall(request())
         proxy.seen.wait_until(lambda: bool(proxy.seen.exchanges and proxy.seen.exchanges[0].chunks))
         upstream.release("read")
-        assert not until_closed(one).endswith(b"0\r\n\r\n")
+        assert not until_closed(connection).endswith(b"0\r\n\r\n")
         assert proxy.seen.one().ends == [ExchangeEnd.UPSTREAM_DROPPED]
 
 
@@ -248,9 +248,9 @@ def test_an_upstream_that_sends_nothing_is_a_504_after_the_read_timeout_and_a_st
 
 def test_an_answer_that_comes_before_the_whole_request_is_passed_on() -> None:
     early = Answer((b"too much",), status=413, reason="Content Too Large", framing=Framing.LENGTH, early=True)
-    with running_upstream(early) as upstream, recording(upstream) as proxy, connected(proxy) as one:
-        one.sendall(request("/v1/x", "Content-Length: 1000") + b"some")
-        assert until(one, b"too much").startswith(b"HTTP/1.1 413 Content Too Large")
+    with running_upstream(early) as upstream, recording(upstream) as proxy, connected(proxy) as connection:
+        connection.sendall(request("/v1/x", "Content-Length: 1000") + b"some")
+        assert until(connection, b"too much").startswith(b"HTTP/1.1 413 Content Too Large")
         assert proxy.seen.one().status == 413
 
 
@@ -355,11 +355,11 @@ def test_good_chunks_that_come_with_an_invalid_one_are_delivered_and_kept(wrong:
     with running_upstream(*answers) as upstream, recording(upstream) as proxy:
         for cut in cuts:
             assert talk(proxy, request()).endswith(b"ok")
-            with connected(proxy) as one:
-                one.sendall(request())
+            with connected(proxy) as client:
+                client.sendall(request())
                 upstream.wait_until(lambda: len(upstream.requests) % 2 == 0)
                 upstream.release(f"{cut}")
-                head, _, body = until_closed(one).partition(b"\r\n\r\n")
+                head, _, body = until_closed(client).partition(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200 OK"), cut
             assert dechunked(body) == said, cut
         proxy.seen.wait_until(lambda: all(seen.ends for seen in proxy.seen.exchanges))

@@ -44,7 +44,7 @@ def recorded(exchanges: Iterable[Exchange], cut: Cut = whole) -> list[Trace]:
 
 def facts_of(traces: list[Trace]) -> list[dict[str, Any]]:
     """Traces as goldens have them, without what their source alone says of itself."""
-    return [{**one, "own_id": "", "record": "", "warnings": []} for one in plain(traces)]
+    return [{**plain_trace, "own_id": "", "record": "", "warnings": []} for plain_trace in plain(traces)]
 
 
 def exchange(body: Path, *pieces: bytes, client: str = "") -> Exchange:
@@ -57,10 +57,14 @@ def exchange(body: Path, *pieces: bytes, client: str = "") -> Exchange:
 @pytest.mark.parametrize("size", [None, 1, 7])
 def test_what_is_recorded_is_what_an_import_of_the_same_exchanges_gives(case: Path, size: int | None) -> None:
     exchanges = read_case(case)
-    imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
+    imported = [trace for trace in traces_of(exchanges) if isinstance(trace, Trace)]
 
     def cut(raw: bytes) -> Iterable[bytes]:
-        return [raw[at : at + (size or len(raw))] for at in range(0, len(raw), size or len(raw))] if raw else [raw]
+        return (
+            [raw[index : index + (size or len(raw))] for index in range(0, len(raw), size or len(raw))]
+            if raw
+            else [raw]
+        )
 
     assert facts_of(recorded(exchanges, cut)) == facts_of(imported)
 
@@ -71,8 +75,8 @@ def test_an_answer_of_any_api_is_recorded_as_its_decoder_reads_it(body: Path) ->
     target, request = REQUESTS[body.parent.name]
     decoder = decoder_for(target, parse_request(request), status=200)
     decoded = decode_answer(decoder, [(EPOCH_S + 1, raw)], started_s=EPOCH_S).turn
-    (found,) = recorded([exchange(body, raw)])
-    assert (found.turns[-1].parts, found.turns[-1].calls) == (decoded.parts, decoded.calls)
+    (trace,) = recorded([exchange(body, raw)])
+    assert (trace.turns[-1].parts, trace.turns[-1].calls) == (decoded.parts, decoded.calls)
 
 
 @pytest.mark.one_in(3)
@@ -80,9 +84,9 @@ def test_an_answer_of_any_api_is_recorded_as_its_decoder_reads_it(body: Path) ->
 def test_an_answer_that_comes_byte_by_byte_is_recorded_as_if_it_came_at_once(body: Path) -> None:
     raw = body.read_bytes()
     sizes = (max(len(raw), 1), 1, 2, 7)
-    cuts = [[raw[at : at + size] for at in range(0, len(raw), size)] for size in sizes]
-    (found,) = {trace.turns for trace in recorded(exchange(body, *cut, client=f"{len(cut)}") for cut in cuts)}
-    assert found
+    cuts = [[raw[index : index + size] for index in range(0, len(raw), size)] for size in sizes]
+    (turns,) = {trace.turns for trace in recorded(exchange(body, *cut, client=f"{len(cut)}") for cut in cuts)}
+    assert turns
 
 
 @pytest.mark.one_in(9)
@@ -90,6 +94,6 @@ def test_an_answer_that_comes_byte_by_byte_is_recorded_as_if_it_came_at_once(bod
 def test_no_cut_matters(api: str) -> None:
     body = next(path for path in BODIES if path.parent.name == api and path.stem not in ("whole", "empty"))
     raw = body.read_bytes()
-    cuts = [exchange(body, raw[:at], raw[at:], client=f"{at}") for at in range(len(raw) + 1)]
-    (found,) = {trace.turns for trace in recorded(cuts)}
-    assert found == recorded([exchange(body, raw)])[0].turns
+    cuts = [exchange(body, raw[:index], raw[index:], client=f"{index}") for index in range(len(raw) + 1)]
+    (turns,) = {trace.turns for trace in recorded(cuts)}
+    assert turns == recorded([exchange(body, raw)])[0].turns

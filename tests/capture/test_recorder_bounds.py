@@ -87,7 +87,7 @@ def test_after_a_gap_unrecorded_exchanges_are_recorded_whole() -> None:
     call.said("x" * 200_000)
     sink.go.set()
     call.done()
-    until(lambda: any(isinstance(one, TurnEnded) and one.turn == 2 for one in sink.events))
+    until(lambda: any(isinstance(event, TurnEnded) and event.turn == 2 for event in sink.events))
     Call(recorder, [user("Ho")], client="other").answered().said("Good day").done()
     recorder.close()
     assert [trace.turns[-1].parts[0].text for trace in sink.recorded()] == ["", "Good day"]

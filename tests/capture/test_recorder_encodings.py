@@ -31,9 +31,9 @@ ENCODED = {
 def test_no_cut_of_an_encoded_body_matters(encoding: str) -> None:
     raw, sink = ENCODED[encoding], ToldSink()
     recorder = Recorder(sink)
-    for at in range(len(raw) + 1):
-        call = Call(recorder, [user("Hi")], client=f"{at}").answered(encoding=encoding)
-        call.sent(raw[:at], raw[at:]).ended(ExchangeEnd.COMPLETE)
+    for index in range(len(raw) + 1):
+        call = Call(recorder, [user("Hi")], client=f"{index}").answered(encoding=encoding)
+        call.sent(raw[:index], raw[index:]).ended(ExchangeEnd.COMPLETE)
     recorder.close()
     sink.close()
     (turns,) = {trace.turns for trace in sink.recorded()}

@@ -181,7 +181,7 @@ def test_a_request_without_an_announced_length_has_its_place_when_the_answer_beg
     observer.ended(ExchangeEnd.COMPLETE, None)
     recorder.close()
     trace, turn, _ = only(sink)
-    assert [part.text for one in trace.turns for part in one.parts] == ["Hi", "Hello"]
+    assert [part.text for recorded in trace.turns for part in recorded.parts] == ["Hi", "Hello"]
     assert turn.parts[0].chunks is not None
     assert turn.parts[0].chunks.offsets_s is None
 
@@ -197,4 +197,4 @@ def test_an_answer_that_begins_before_its_request_has_come_waits_for_it() -> Non
     observer.ended(ExchangeEnd.COMPLETE, None)
     recorder.close()
     trace, _, _ = only(sink)
-    assert [part.text for one in trace.turns for part in one.parts] == ["Hi", "Hello"]
+    assert [part.text for turn in trace.turns for part in turn.parts] == ["Hi", "Hello"]

@@ -76,13 +76,19 @@ def test_what_is_told_of_a_running_answer_is_what_the_inspection_finds(said: str
     sink, watch = ToldSink(), ToldWatch()
     recorder = Recorder(sink, watch=watch)
     call = Call(recorder, [user("Hi")], more={"model": model}).answered()
-    at = 0
+    index = 0
     for size in (*sizes, len(said)):
-        call.said(said[at : at + size])
-        at += size
+        call.said(said[index : index + size])
+        index += size
     call.done()
     recorder.close()
     (trace,) = sink.recorded()
-    found = [one for one in inspect_trace(trace).diagnostics if one.location.turn == 2 and one.rule.code[0] in "JSFC"]
-    assert watch.ended[0].faults == Counter(one.rule.code for one in found)
-    assert {(one.rule.code, one.range) for one in watch.faults} >= {(one.rule.code, one.range) for one in found}
+    unexpected = [
+        diagnostic
+        for diagnostic in inspect_trace(trace).diagnostics
+        if diagnostic.location.turn == 2 and diagnostic.rule.code[0] in "JSFC"
+    ]
+    assert watch.ended[0].faults == Counter(diagnostic.rule.code for diagnostic in unexpected)
+    assert {(fault.rule.code, fault.range) for fault in watch.faults} >= {
+        (diagnostic.rule.code, diagnostic.range) for diagnostic in unexpected
+    }

@@ -23,7 +23,7 @@ def test_a_fault_of_a_call_in_the_text_is_known_before_the_stream_ends() -> None
     call = Call(recorder, [user("Weather?")]).answered()
     call.said("Let me see. <tool_", "call>\n{'name': 'get_weather', ", "'arguments': {}}\n</tool", "_call>", " And now")
     until(lambda: watch.has("J103"))
-    assert [(span.kind, [one.name for one in calls]) for _, _, span, calls in watch.spans] == [
+    assert [(span.kind, [named.name for named in calls]) for _, _, span, calls in watch.spans] == [
         (SpanKind.TEXT, []),
         (SpanKind.TOOL_CALL, ["get_weather"]),
     ]
@@ -94,10 +94,10 @@ def test_the_format_of_a_model_without_a_known_name_is_told_from_its_first_words
 def test_chunks_arrive_while_the_stream_runs_with_the_time_since_their_request() -> None:
     sink = ToldSink()
     recorder = Recorder(sink)
-    call = Call(recorder, [user("Hi")]).answered().said("Go", "od", at=1.5)
-    until(lambda: any(isinstance(one, ChunksArrived) for one in sink.events))
-    ((chunks,),) = ([one.chunks for one in sink.events if isinstance(one, ChunksArrived)],)
-    assert [(one.sequence, one.part, one.text, one.offset_s) for one in chunks] == [
+    call = Call(recorder, [user("Hi")]).answered().said("Go", "od", offset_s=1.5)
+    until(lambda: any(isinstance(event, ChunksArrived) for event in sink.events))
+    ((chunks,),) = ([event.chunks for event in sink.events if isinstance(event, ChunksArrived)],)
+    assert [(chunk.sequence, chunk.part, chunk.text, chunk.offset_s) for chunk in chunks] == [
         (0, "text", "Go", 1.5),
         (1, "text", "od", 1.5),
     ]
@@ -109,7 +109,7 @@ def test_chunks_arrive_while_the_stream_runs_with_the_time_since_their_request()
 def test_an_exchange_is_told_in_one_line_of_facts() -> None:
     watch = ToldWatch()
     recorder = Recorder(ToldSink(), watch=watch)
-    call = Call(recorder, [user("Hi")]).answered().said("Good", " day", at=1.5)
+    call = Call(recorder, [user("Hi")]).answered().said("Good", " day", offset_s=1.5)
     call.sent(b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 7}}\n\n')
     call.done()
     recorder.close()
@@ -214,14 +214,14 @@ def test_no_chunk_is_lost_that_comes_while_the_recorder_reads_another_answer() -
 
     sink = Interleaved()
     recorder = Recorder(sink)
-    one, two = (Call(recorder, [user(word)], client=word) for word in ("one", "two"))
+    first_call, two = (Call(recorder, [user(word)], client=word) for word in ("one", "two"))
     until(lambda: len(sink.open) == 2)
     later.append(two)
-    one.answered().said("a word")
+    first_call.answered().said("a word")
     until(lambda: not later)
     two.said("third")
     two.done()
-    one.done()
+    first_call.done()
     recorder.close()
     sink.close()
     assert [trace.turns[-1].parts[0].text for trace in sink.recorded()] == ["a word", "first second third"]

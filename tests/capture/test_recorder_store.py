@@ -45,17 +45,17 @@ def inspected(trace: Trace) -> tuple[Trace, Inspection]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_recorded_session_is_kept_and_inspected_as_an_imported_one(case: Path, store: Store) -> None:
     exchanges = read_case(case)
-    imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
+    imported = [trace for trace in traces_of(exchanges) if isinstance(trace, Trace)]
     sink = StoreSink(store)
     recorder = Recorder(sink)
     play(recorder, exchanges, cut=lambda raw: [raw[:9], raw[9:]])
     recorder.close()
     sink.close()
-    kept = sorted((store.inspected(summary.id) for summary in store.traces()), key=lambda one: repr(bare(one[0])))
+    kept = sorted((store.inspected(summary.id) for summary in store.traces()), key=lambda pair: repr(bare(pair[0])))
     assert [bare(trace) for trace, _ in kept] == sorted(map(bare, imported), key=repr)
     for trace, inspection in kept:
         assert inspection == inspect_trace(trace)
-        assert inspected(trace) in [inspected(one) for one in imported]
+        assert inspected(trace) in [inspected(trace) for trace in imported]
 
 
 def test_a_running_answer_is_seen_in_the_store_from_another_connection(store: Store, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_running_answer_is_seen_in_the_store_from_another_connection(store: St
     with open_store(tmp_path / "recorded.db") as other:
 
         def running() -> list[str]:
-            open_turns = [turn for one in other.traces() for turn in other.open_turns(one.id).values()]
+            open_turns = [turn for listed in other.traces() for turn in other.open_turns(listed.id).values()]
             return [part.text for turn in open_turns for part in turn.parts]
 
         until(lambda: running() == ["Good da"])

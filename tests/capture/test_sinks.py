@@ -31,14 +31,14 @@ def test_a_place_means_a_sink(tmp_path: Path) -> None:
         f"sqlite:///{tmp_path}/url.db": StoreSink,
         "runs.jsonl": TraceFileSink,
     }
-    for place, kind in meant.items():
-        opened = open_sink(place if "://" in place else tmp_path / place)
-        assert type(opened) is kind, place
+    for location, kind in meant.items():
+        opened = open_sink(location if "://" in location else tmp_path / location)
+        assert type(opened) is kind, location
         opened.close()
 
 
 @pytest.mark.parametrize(
-    ("place", "answer"),
+    ("destination", "answer"),
     [
         ("runs.db", True),
         ("postgresql+psycopg://u@h/d", True),
@@ -48,8 +48,8 @@ def test_a_place_means_a_sink(tmp_path: Path) -> None:
         ("gopher://x", False),
     ],
 )
-def test_databases_are_told_from_the_rest(place: str, answer: bool) -> None:
-    assert is_database(place) is answer
+def test_databases_are_told_from_the_rest(destination: str, answer: bool) -> None:
+    assert is_database(destination) is answer
 
 
 def test_without_a_store_a_database_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +60,10 @@ def test_without_a_store_a_database_is_refused_in_a_sentence(monkeypatch: pytest
         open_sink()
 
 
-@pytest.mark.parametrize("place", ["http://127.0.0.1:8788", "HTTPS://collector.example/t/x"])
-def test_an_address_of_a_recorder_of_earlier_versions_is_refused_with_what_to_use_instead(place: str) -> None:
+@pytest.mark.parametrize("destination", ["http://127.0.0.1:8788", "HTTPS://collector.example/t/x"])
+def test_an_address_of_a_recorder_of_earlier_versions_is_refused_with_what_to_use_instead(destination: str) -> None:
     with pytest.raises(SinkError, match=r"provides a sink for `https?://`; a place is .*`postgresql://HOST/NAME`"):
-        TraceLogger(place)
+        TraceLogger(destination)
 
 
 def test_another_package_may_offer_a_sink_by_its_scheme(offer: Offer) -> None:

@@ -78,12 +78,14 @@ def test_a_file_that_is_there_grows(tmp_path: Path) -> None:
 def test_two_sinks_may_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     sinks = [TraceFileSink(path), TraceFileSink(path)]
-    for at in range(50):
+    for index in range(50):
         for number, sink in enumerate(sinks):
-            give(sink, *session(f"{number}-{at}", said="x" * 10_000), TraceEnded(f"{number}-{at}"))
+            give(sink, *session(f"{number}-{index}", said="x" * 10_000), TraceEnded(f"{number}-{index}"))
     for sink in sinks:
         sink.close()
-    assert {trace.name for trace in traces_in(path)} == {f"{number}-{at}" for number in (0, 1) for at in range(50)}
+    assert {trace.name for trace in traces_in(path)} == {
+        f"{number}-{index}" for number in (0, 1) for index in range(50)
+    }
 
 
 def whole_file(tmp_path: Path) -> bytes:

@@ -240,7 +240,7 @@ def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> No
     assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]
 
 
-@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 def test_the_users_words_beside_results_are_kept(target: Format) -> None:
     asked, called, returned, answer = ANTHROPIC["messages"]
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}

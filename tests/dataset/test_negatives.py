@@ -92,9 +92,9 @@ def test_a_call_that_went_well_in_a_chain_that_did_not_is_no_reason() -> None:
     given = sample(WEATHER, INVOICE)
     messages: Any = given.row.value["messages"]
     row = {**given.row.value, "messages": messages[:-1]}
-    found = make_negative(read_sample(DataRow("b.jsonl", "line 1", 1, row)), NegativeOptions(1))
-    assert isinstance(found, NoNegative)
-    assert found.reason == "its chain is unknown, not ok"
+    negative = make_negative(read_sample(DataRow("b.jsonl", "line 1", 1, row)), NegativeOptions(1))
+    assert isinstance(negative, NoNegative)
+    assert negative.reason == "its chain is unknown, not ok"
 
 
 @pytest.mark.parametrize("other", [FORECAST, POPULATION, SEARCH, tool("oslo_guide", "Tells about Oslo")])

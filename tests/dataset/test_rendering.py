@@ -189,7 +189,7 @@ def test_words_beside_results_are_rendered_and_images_are_told() -> None:
     (rendered,) = render_sample(sample, [find_format("qwen")])
     said = rendered.value["messages"]
     assert isinstance(said, list)
-    assert [one["role"] for one in said if isinstance(one, dict)][1:] == [
+    assert [message["role"] for message in said if isinstance(message, dict)][1:] == [
         "user",
         "assistant",
         "tool",

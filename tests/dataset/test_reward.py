@@ -202,10 +202,20 @@ def test_verl_calls_compute_score() -> None:
 def test_atropos_calls_compute() -> None:
     compute = weaklink.atropos_reward("tool-use", tools=TOOLS, format="hermes")
     assert compute([ROME, OSLO, ""], prompt=PROMPT, ground_truth=[SINGLE, SINGLE, SINGLE]) == [1.0, 0.0, 0.0]
+    assert compute([], prompt=PROMPT, tools=[]) == []
     with pytest.raises(TypeError):
         compute(ROME)
     with pytest.raises(TypeError):
         weaklink.trl_reward("tool-use", tool=TOOLS)  # type: ignore[call-arg]  # what a user may mistype
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_list_of_calls_is_the_reference_of_each_completion_of_an_atropos_group(count: int) -> None:
+    compute = weaklink.atropos_reward("tool-use", tools=TOOLS, format="hermes")
+    cities = ("Rome", "Oslo")
+    both = "\n".join(call(city=city) for city in cities)
+    expected: Json = [{"name": "get_weather", "arguments": {"city": city}} for city in cities]
+    assert compute([both] * count, prompt="The weather in Rome and Oslo?", expected=expected) == [1.0] * count
 
 
 def test_a_partial_reward_is_the_mean_of_the_four_scores() -> None:

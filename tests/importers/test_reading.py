@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import weaklink
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import reading, registry
 from weaklink.inspector.importers.reading import group_files, read_source
@@ -51,6 +52,12 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         server.bind(str(tmp_path / "socket"))
         assert "this is a socket" in refusal(tmp_path / "socket")
     assert "this is a device" in refusal("/dev/zero")
+
+
+def test_a_database_of_weaklink_is_called_so(tmp_path: Path) -> None:
+    with weaklink.TraceLogger(tmp_path / "runs.db") as log:
+        log.user("Hello")
+    assert "this is a database of weaklink: `weaklink list --db FILE`" in refusal(tmp_path / "runs.db")
 
 
 @pytest.mark.parametrize(

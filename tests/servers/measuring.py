@@ -91,7 +91,7 @@ def results(parsers: Sequence[MeasuredParser], texts: Mapping[str, Sequence[str]
 
 
 def _results_of(parser: MeasuredParser, texts: Sequence[str]) -> Iterator[Result]:
-    chosen = [(text, at % _STREAM_EVERY == 0) for at, text in enumerate(texts) if _is_for(parser, text)]
+    chosen = [(text, index % _STREAM_EVERY == 0) for index, text in enumerate(texts) if _is_for(parser, text)]
     jobs = [(text, step) for text, streams in chosen for step in ((0, _STREAM_STEP) if streams else (0,))]
     answers = answers_to(parser, jobs)
     for text, streams in chosen:
@@ -166,14 +166,16 @@ def read(format: str, text: str) -> Segmentation:
 
 def kind_of(format: str, text: str) -> TextKind | None:
     """The kind of a text."""
-    found = read(format, text)
-    return text_kind(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
+    result = read(format, text)
+    return text_kind(text, format, result.spans, result.calls, [diagnostic.fault for diagnostic in result.diagnostics])
 
 
 def predicted(format: str, text: str) -> tuple[Prediction, ...]:
     """The predictions for a text."""
-    found = read(format, text)
-    return predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
+    result = read(format, text)
+    return predictions(
+        text, format, result.spans, result.calls, [diagnostic.fault for diagnostic in result.diagnostics]
+    )
 
 
 def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
@@ -183,27 +185,27 @@ def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
         return frozenset([ParserOutcome.ERROR])
     returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
     every = range(len(calls))
-    faulty = {at for at in every if calls[at].faulty}
-    unknown = {at for at in every if calls[at].unknown}
+    faulty = {index for index in every if calls[index].faulty}
+    unknown = {index for index in every if calls[index].unknown}
     selections = {
         ParserOutcome.NONE: (),
         ParserOutcome.ALL: tuple(every),
-        ParserOutcome.SOUND: tuple(at for at in every if at not in faulty),
-        ParserOutcome.KNOWN: tuple(at for at in every if at not in unknown),
-        ParserOutcome.SOUND_AND_KNOWN: tuple(at for at in every if at not in faulty | unknown),
+        ParserOutcome.SOUND: tuple(index for index in every if index not in faulty),
+        ParserOutcome.KNOWN: tuple(index for index in every if index not in unknown),
+        ParserOutcome.SOUND_AND_KNOWN: tuple(index for index in every if index not in faulty | unknown),
         ParserOutcome.FIRST: tuple(every[:1]),
     }
     same = {
         outcome
         for outcome, selected in selections.items()
         if len(selected) == len(returned)
-        and all(_is_same(call, calls[at]) for call, at in zip(returned, selected, strict=True))
+        and all(_is_same(call, calls[index]) for call, index in zip(returned, selected, strict=True))
     }
     if [name for name, _ in returned] == [call.name or "" for call in calls]:
         same.add(ParserOutcome.NAMES)
-        if faulty and all(at in faulty or _is_same(returned[at], calls[at]) for at in every):
-            altered = {_altered(returned[at], calls[at]) for at in faulty}
-            same.update(one for one in altered if one is not None and len(altered) == 1)
+        if faulty and all(index in faulty or _is_same(returned[index], calls[index]) for index in every):
+            altered = {_altered(returned[index], calls[index]) for index in faulty}
+            same.update(alteration for alteration in altered if alteration is not None and len(altered) == 1)
     drafts = len(kind.drafts)
     names = (*kind.drafts, *(call.name for call in calls))
     if drafts and tuple(name for name, _ in returned) == names and all(map(_is_same, returned[drafts:], calls)):
@@ -244,9 +246,9 @@ class Observation(NamedTuple):
         return self.kind.facts
 
 
-def observed(found: Iterable[Result]) -> Iterator[Observation]:
+def observed(measured: Iterable[Result]) -> Iterator[Observation]:
     """The results for the texts that a row can be about, without those where the stubs failed, not the parser."""
-    for result in found:
+    for result in measured:
         kind = kind_of(result.parser.format, result.text)
         if kind is not None and not _is_stub_error(result.whole):
             stream = result.streamed
@@ -257,32 +259,34 @@ def observed(found: Iterable[Result]) -> Iterator[Observation]:
 RowValue = tuple[str, list[str], str, str, int]
 
 
-def rows_of(found: Iterable[Observation]) -> list[RowValue]:
+def rows_of(observations: Iterable[Observation]) -> list[RowValue]:
     """The rows of one parser, from the observations of its texts: exact ones, then those that one fault decides."""
     groups: dict[str, list[Observation]] = defaultdict(list)
     led: dict[str, list[Observation]] = defaultdict(list)
-    for one in found:
-        groups[one.kind.codes].append(one)
-        for code in one.kind.codes.split("+"):
+    for observation in observations:
+        groups[observation.kind.codes].append(observation)
+        for code in observation.kind.codes.split("+"):
             if code not in _UNDECIDED:
-                led[f"{code}+*"].append(one)
-    several = {codes: group for codes, group in led.items() if any("+" in one.kind.codes for one in group)}
+                led[f"{code}+*"].append(observation)
+    several = {codes: group for codes, group in led.items() if any("+" in seen.kind.codes for seen in group)}
     exact = [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
-    exact += _worded([one for group in groups.values() for one in group], exact)
+    exact += _worded([observation for group in groups.values() for observation in group], exact)
     return exact + [row for codes in sorted(several) for row in _split(codes, several[codes], [], max_facts=1)]
 
 
-def _worded(found: Iterable[Observation], rows: Iterable[RowValue]) -> list[RowValue]:
+def _worded(observations: Iterable[Observation], rows: Iterable[RowValue]) -> list[RowValue]:
     """The rows for texts that none of `rows` is about, grouped by the wording of their faults.
 
     Not for texts without a call that weaklink reads: how models write calls otherwise varies more than the wording.
     """
     known = [_row(row) for row in rows]
     groups: dict[tuple[str, tuple[str, ...]], list[Observation]] = defaultdict(list)
-    for one in found:
-        is_read = "none" not in one.facts or not one.kind.codes
-        if is_read and not any(row.covers(one.kind) for row in known):
-            groups[one.kind.wordings, ("bracketed",) if "bracketed" in one.facts else ()].append(one)
+    for observation in observations:
+        is_read = "none" not in observation.facts or not observation.kind.codes
+        if is_read and not any(row.covers(observation.kind) for row in known):
+            groups[observation.kind.wordings, ("bracketed",) if "bracketed" in observation.facts else ()].append(
+                observation
+            )
     return [row for key in sorted(groups) for row in _split(key[0], groups[key], [*key[1]])]
 
 
@@ -294,10 +298,10 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_fa
     fewest = min(_fewest(group), MIN_WORDED_TEXTS) if ": " in codes else _fewest(group)
     if len(group) < fewest:
         return []
-    shared = _shared(one.whole for one in group)
+    shared = _shared(observation.whole for observation in group)
     conditions = [*facts, *_unvaried(group, facts)]
     if shared and not _is_vague(conditions):
-        streams = [one.streamed for one in group if one.streamed is not None]
+        streams = [observation.streamed for observation in group if observation.streamed is not None]
         streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[ParserOutcome]()
         return _by_stream((codes, conditions, _named(shared), _named(streamed), len(group)), group)
     if shared or len(facts) == max_facts:
@@ -314,8 +318,10 @@ def _by_stream(row: RowValue, group: Sequence[Observation]) -> list[RowValue]:
     codes, conditions, whole, streamed, _ = row
     fewest = _fewest(group) // _STREAM_EVERY
     for fact in FACTS if not _tells(streamed) else ():
-        parts = [[one for one in group if (fact in one.facts) is holds] for holds in (False, True)]
-        streams = [[one.streamed for one in part if one.streamed is not None] for part in parts]
+        parts = [
+            [observation for observation in group if (fact in observation.facts) is holds] for holds in (False, True)
+        ]
+        streams = [[seen.streamed for seen in part if seen.streamed is not None] for part in parts]
         if fact in _plain(conditions) or min(map(len, streams)) < FEWEST_OTHERS:
             continue
         shared = [_shared(part) for part in streams]
@@ -344,8 +350,8 @@ def _fewest(group: Sequence[Observation]) -> int:
 
 
 def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: str, max_facts: int) -> list[RowValue]:
-    having = [one for one in group if fact in one.facts]
-    lacking = [one for one in group if fact not in one.facts]
+    having = [observation for observation in group if fact in observation.facts]
+    lacking = [observation for observation in group if fact not in observation.facts]
     if not having or not lacking:
         return []
     return [
@@ -360,7 +366,7 @@ def _unvaried(group: Sequence[Observation], facts: Iterable[str]) -> Iterator[st
     may_be_written = group[0].kind.codes in ("", CALL_INSIDE_REASONING.code)
     considered = [fact for fact in FACTS if fact != "written" or may_be_written]
     for fact in considered:
-        having = sum(fact in one.facts for one in group)
+        having = sum(fact in observation.facts for observation in group)
         if fact not in _plain(facts) and min(having, len(group) - having) < FEWEST_OTHERS:
             yield fact if having > len(group) - having else f"-{fact}"
 
@@ -376,20 +382,20 @@ def _shared(outcomes: Iterable[frozenset[ParserOutcome]]) -> frozenset[ParserOut
 def _named(outcomes: frozenset[ParserOutcome]) -> str:
     """The outcomes, the most telling one first; `names` only if nothing else holds."""
     telling = outcomes - {ParserOutcome.NAMES} or outcomes
-    return "/".join(sorted(telling, key=[str(one) for one in ParserOutcome].index))
+    return "/".join(sorted(telling, key=[str(outcome) for outcome in ParserOutcome].index))
 
 
-def write_table(found: Iterable[Observation], checked: Iterable[Observation], *, adds: bool = False) -> None:
+def write_table(observations: Iterable[Observation], checked: Iterable[Observation], *, adds: bool = False) -> None:
     """Writes rows of the measured parsers, one a line, without those that one of the `checked` contradicts.
 
     The rows of parsers that were not measured now stay, and all that nothing contradicts if the new ones are added.
     """
     texts: dict[MeasuredParser, list[Observation]] = defaultdict(list)
     others: dict[MeasuredParser, list[Observation]] = defaultdict(list)
-    for one in found:
-        texts[one.parser].append(one)
-    for one in checked:
-        others[one.parser].append(one)
+    for observation in observations:
+        texts[observation.parser].append(observation)
+    for observation in checked:
+        others[observation.parser].append(observation)
     with _changed_rows() as rows:
         for parser, group in texts.items():
             known = _confirmed(rows[parser], [*group, *others[parser]]) if adds else []
@@ -430,24 +436,24 @@ def _settled(
     """
     for _ in range(MAX_FACTS):
         rows = [_row(row) for row in made(group)]
-        contradicting = [one for one in checked if any(_contradicts(one, row) for row in rows)]
+        contradicting = [observation for observation in checked if any(_contradicts(observation, row) for row in rows)]
         if not contradicting:
             break
         group = [*group, *contradicting]
     return _confirmed(made(group), checked)
 
 
-def _contradicts(one: Observation, row: BehaviourRow) -> bool:
-    return row.covers(one.kind) and one.whole.isdisjoint(row.whole.split("/"))
+def _contradicts(observation: Observation, row: BehaviourRow) -> bool:
+    return row.covers(observation.kind) and observation.whole.isdisjoint(row.whole.split("/"))
 
 
 def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list[RowValue]:
     kept = []
     for row in rows:
         value = _row(row)
-        about = [one for one in checked if value.covers(one.kind)]
-        wholes = _still(row[2], (one.whole for one in about))
-        streams = _still(row[3], (one.streamed for one in about if one.streamed is not None))
+        about = [observation for observation in checked if value.covers(observation.kind)]
+        wholes = _still(row[2], (observation.whole for observation in about))
+        streams = _still(row[3], (observation.streamed for observation in about if observation.streamed is not None))
         if wholes:
             kept.append((row[0], row[1], wholes, streams, row[4] + len(about)))
     return kept
@@ -456,8 +462,8 @@ def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list
 def _still(outcomes: str, found: Iterable[frozenset[ParserOutcome]]) -> str:
     """Those of a row's outcomes that describe these results too."""
     kept = [outcome for outcome in outcomes.split("/") if outcome]
-    for one in found:
-        kept = [outcome for outcome in kept if outcome in one]
+    for outcome_set in found:
+        kept = [outcome for outcome in kept if outcome in outcome_set]
     return "/".join(kept)
 
 
@@ -478,17 +484,17 @@ def _block(parser: MeasuredParser, rows: Sequence[RowValue]) -> str:
     return json.dumps(head)[:-1] + f', "rows": [\n    {lines}\n  ]}}' if rows else json.dumps(head)
 
 
-def wrong_predictions(found: Iterable[Result]) -> tuple[Counter[str], list[str]]:
+def wrong_predictions(measured: Iterable[Result]) -> tuple[Counter[str], list[str]]:
     """Counts of right, wrong and no predictions for results, and a description of each wrong one."""
     counts: Counter[str] = Counter()
     wrong: list[str] = []
-    for result in found:
+    for result in measured:
         parser = (result.parser.server, result.parser.tool, result.parser.reasoning)
         made = next(
             (
-                one
-                for one in predicted(result.parser.format, result.text)
-                if (one.parser.server, one.parser.name, one.parser.reasoning) == parser
+                prediction
+                for prediction in predicted(result.parser.format, result.text)
+                if (prediction.parser.server, prediction.parser.name, prediction.parser.reasoning) == parser
             ),
             None,
         )
@@ -521,9 +527,12 @@ def agrees(prediction: Prediction, answer: Answer) -> bool:
     )
 
 
-def write_sample(found: Sequence[Result]) -> None:
+def write_sample(all_results: Sequence[Result]) -> None:
     """Writes one result in SAMPLE_EVERY as a line of the sample; those of parsers that were not measured stay."""
-    measured = {(one.parser.server, one.parser.tool, one.parser.reasoning, one.parser.format) for one in found}
+    measured = {
+        (result_.parser.server, result_.parser.tool, result_.parser.reasoning, result_.parser.format)
+        for result_ in all_results
+    }
     stored = map(json.loads, ANSWERS.read_text(encoding="utf-8").splitlines())
     rows = [
         row for row in stored if (row["server"], row["parser"], row["reasoning"], row["format"]) not in measured
@@ -537,7 +546,7 @@ def write_sample(found: Sequence[Result]) -> None:
             "whole": result.whole,
             "streamed": None if result.streamed is None or _is_stub_error(result.streamed) else result.streamed,
         }
-        for result in found[::SAMPLE_EVERY]
+        for result in all_results[::SAMPLE_EVERY]
         if not _is_stub_error(result.whole)
     ]
     ANSWERS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -573,7 +582,7 @@ def main() -> None:
     options.add_argument("--texts", type=int, default=2000)
     options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
     given = options.parse_args()
-    chosen = [one for one in measured_parsers() if not given.only or {one.tool, one.format} & {*given.only}]
+    chosen = [parser for parser in measured_parsers() if not given.only or {parser.tool, parser.format} & {*given.only}]
     counts: Counter[str] = Counter()
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
@@ -586,31 +595,31 @@ def main() -> None:
 
 def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Replaces the rows of these parsers, which read one format."""
-    found = results(parsers, {format: generated(format, seed, count)})
+    measured = results(parsers, {format: generated(format, seed, count)})
     matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
     texts = [
         *generated(format, f"check {seed}", count // 4),
         *(row["text"] for row in matrix if row["format"] == format),
     ]
     checked = results(parsers, {format: texts})
-    write_table(observed(found), observed(checked))
+    write_table(observed(measured), observed(checked))
     write_sample(checked)
-    sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
+    sys.stdout.write(f"{format}: {len(measured) + len(checked)} results\n")
     sys.stdout.flush()
-    return Counter(results=len(found) + len(checked))
+    return Counter(results=len(measured) + len(checked))
 
 
 def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, *, reasoned: bool) -> Counter[str]:
     """Adds rows about texts as the template writes them, whole or with damaged markers."""
     plain = partial(plain_texts_of, format, reasoned=reasoned)
-    found = results(parsers, {format: list(plain(seed, count))})
+    measured = results(parsers, {format: list(plain(seed, count))})
     stored = [json.loads(line) for path in (MATRIX, ANSWERS) for line in path.read_text(encoding="utf-8").splitlines()]
     checks = [*plain(f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
     checked = results(parsers, {format: [*checks, *(row["text"] for row in stored if row["format"] == format)]})
-    write_table(observed(found), observed(checked), adds=True)
-    sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
+    write_table(observed(measured), observed(checked), adds=True)
+    sys.stdout.write(f"{format}: {len(measured) + len(checked)} results\n")
     sys.stdout.flush()
-    return Counter(results=len(found) + len(checked))
+    return Counter(results=len(measured) + len(checked))
 
 
 def _unmeasured(format: str, seed: str, count: int) -> list[str]:
@@ -621,34 +630,38 @@ def _unmeasured(format: str, seed: str, count: int) -> list[str]:
 
 def _check(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Drops the rows, or the outcomes of rows, that other texts contradict."""
-    found = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
+    observations = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
     with _changed_rows() as rows:
         for parser in parsers:
-            rows[parser] = _confirmed(rows[parser], [one for one in found if one.parser == parser])
-    sys.stdout.write(f"{format}: {len(found)} results\n")
+            rows[parser] = _confirmed(
+                rows[parser], [observation for observation in observations if observation.parser == parser]
+            )
+    sys.stdout.write(f"{format}: {len(observations)} results\n")
     sys.stdout.flush()
-    return Counter(results=len(found))
+    return Counter(results=len(observations))
 
 
 def _split_streams(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Splits the rows whose streams vary, and that other texts confirm."""
-    found = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
+    observations = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
     with _changed_rows() as rows:
         for parser in parsers:
-            group = [one for one in found if one.parser == parser]
+            group = [observation for observation in observations if observation.parser == parser]
             kept = _confirmed(rows[parser], group)
             rows[parser] = [
-                new for row in kept for new in _by_stream(row, [one for one in group if _row(row).covers(one.kind)])
+                new
+                for row in kept
+                for new in _by_stream(row, [observation for observation in group if _row(row).covers(observation.kind)])
             ]
-    sys.stdout.write(f"{format}: {len(found)} results\n")
+    sys.stdout.write(f"{format}: {len(observations)} results\n")
     sys.stdout.flush()
-    return Counter(results=len(found))
+    return Counter(results=len(observations))
 
 
 def _compare(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Compares the stored predictions with these parsers, which read one format, on other texts."""
     counts, wrong = wrong_predictions(results(parsers, {format: _unmeasured(format, seed, count)}))
-    sys.stdout.write("".join([*(f"{one}\n" for one in wrong), f"{format}: {dict(counts)}\n"]))
+    sys.stdout.write("".join([*(f"{sentence}\n" for sentence in wrong), f"{format}: {dict(counts)}\n"]))
     sys.stdout.flush()
     return counts
 

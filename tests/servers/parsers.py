@@ -85,11 +85,11 @@ functiongemma   vLLM functiongemma -
 
 def measured_parsers() -> list[MeasuredParser]:
     """The rows above; each parser that has a reasoning parser comes once more without one."""
-    found: list[MeasuredParser] = []
+    parsers: list[MeasuredParser] = []
     for row in _ROWS.strip().splitlines():
         format, *rest = row.split()
-        for at in range(0, len(rest), 3):
-            server, tool, reasoning = rest[at : at + 3]
-            found += [MeasuredParser(server, tool, None, format)]
-            found += [MeasuredParser(server, tool, reasoning, format)] if reasoning != "-" else []
-    return list(dict.fromkeys(found))
+        for index in range(0, len(rest), 3):
+            server, tool, reasoning = rest[index : index + 3]
+            parsers += [MeasuredParser(server, tool, None, format)]
+            parsers += [MeasuredParser(server, tool, reasoning, format)] if reasoning != "-" else []
+    return list(dict.fromkeys(parsers))

@@ -42,7 +42,9 @@ def _values(calls: tuple[ToolCall, ...]) -> list[Any]:
 
 
 def _serious(segmentation: Segmentation) -> list[str]:
-    return [one.rule.code for one in segmentation.diagnostics if one.rule.severity is not Severity.INFO]
+    return [
+        diagnostic.rule.code for diagnostic in segmentation.diagnostics if diagnostic.rule.severity is not Severity.INFO
+    ]
 
 
 @pytest.mark.parametrize("case", HEALTHY, ids=[case["id"] for case in HEALTHY])
@@ -59,7 +61,7 @@ def test_a_healthy_output_is_read_whole(case: dict[str, Any]) -> None:
 def test_a_broken_output_has_a_diagnostic_and_its_meant_calls_are_read_or_repaired(case: dict[str, Any]) -> None:
     segmentation = _read(case, case["text"])
     assert _serious(segmentation)
-    faults = [one.fault for one in segmentation.diagnostics]
+    faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
     repaired = _read(case, apply_fixes(case["text"], faults, only_safe=False))
     read = [*_values(segmentation.calls), *_values(repaired.calls)]
     assert all(call in read for call in case["calls"]) is (case["id"] not in UNREAD)

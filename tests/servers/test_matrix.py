@@ -31,8 +31,15 @@ def _rows() -> list[dict[str, Any]]:
 
 def _prediction(row: dict[str, Any]) -> Prediction | None:
     parser = (row["server"], row["parser"], row["reasoning"])
-    found = predicted(row["format"], row["text"])
-    return next((one for one in found if (one.parser.server, one.parser.name, one.parser.reasoning) == parser), None)
+    predictions = predicted(row["format"], row["text"])
+    return next(
+        (
+            prediction
+            for prediction in predictions
+            if (prediction.parser.server, prediction.parser.name, prediction.parser.reasoning) == parser
+        ),
+        None,
+    )
 
 
 @pytest.mark.parametrize("format", sorted({row["format"] for row in _rows()}))
@@ -71,8 +78,8 @@ def test_every_row_names_known_formats_facts_and_outcomes() -> None:
         assert find_format(parser.format).name == parser.format
         for row in parser.rows:
             assert {fact.removeprefix("-") for fact in row.facts} <= FACTS.keys()
-            assert {ParserOutcome(one) for one in row.whole.split("/")}
-            assert all(ParserOutcome(one) for one in row.streamed.split("/") if one)
+            assert {ParserOutcome(outcome) for outcome in row.whole.split("/")}
+            assert all(ParserOutcome(streamed) for streamed in row.streamed.split("/") if streamed)
 
 
 def test_a_failure_of_the_stubs_says_nothing_of_the_parser() -> None:

@@ -27,12 +27,12 @@ def _read(row: dict[str, Any]) -> Segmentation:
     return segment(row["text"], format, tools=tool_definitions(TOOLS), prompt=row["prompt"])
 
 
-def _is_returned(found: Segmentation, answer: dict[str, Any]) -> bool:
+def _is_returned(segmentation: Segmentation, answer: dict[str, Any]) -> bool:
     return (
-        [(call.name, call.arguments) for call in found.calls]
+        [(call.name, call.arguments) for call in segmentation.calls]
         == [(call["name"], _value(call["arguments"])) for call in answer["tool_calls"]]
-        and found.content.strip() == (answer["content"] or "").strip()
-        and found.reasoning.strip() == (answer["reasoning"] or "").strip()
+        and segmentation.content.strip() == (answer["content"] or "").strip()
+        and segmentation.reasoning.strip() == (answer["reasoning"] or "").strip()
     )
 
 
@@ -43,25 +43,25 @@ def _value(arguments: str) -> Any:
         return arguments
 
 
-def _is_told(found: Segmentation) -> bool:
+def _is_told(segmentation: Segmentation) -> bool:
     """Whether a fault is reported, or that a measured parser returns other calls."""
-    faults = [diagnostic.fault for diagnostic in found.diagnostics]
+    faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
     return any(fault.rule is not REASONING_OPENED_BY_PROMPT for fault in faults) or bool(
-        wrong_predictions(found.text, found.format, found.spans, found.calls, faults)
+        wrong_predictions(segmentation.text, segmentation.format, segmentation.spans, segmentation.calls, faults)
     )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 def test_what_a_parser_returns_is_read_or_a_fault_is_reported(row: dict[str, Any]) -> None:
-    found = _read(row)
+    segmentation = _read(row)
     answers = (row["returned"], row.get("other", row["returned"]))
-    assert any(_is_returned(found, answer) for answer in answers) or _is_told(found), found
+    assert any(_is_returned(segmentation, answer) for answer in answers) or _is_told(segmentation), segmentation
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 def test_every_returned_call_is_read(row: dict[str, Any]) -> None:
-    found = _read(row)
-    read: list[ToolCall] = list(found.calls)
-    drafts = [span for span in found.spans if span.children]
+    segmentation = _read(row)
+    read: list[ToolCall] = list(segmentation.calls)
+    drafts = [span for span in segmentation.spans if span.children]
     for call in row["returned"]["tool_calls"]:
-        assert drafts or any(candidate.name == call["name"] for candidate in read), (call, found)
+        assert drafts or any(candidate.name == call["name"] for candidate in read), (call, segmentation)

@@ -59,7 +59,7 @@ def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
     random = Random(f"{seed}/{name}")
     dialect = find_format(name)
     produced = 0
-    cases = [one.text for one in originals(name) if not one.prompt]
+    cases = [part.text for part in originals(name) if not part.prompt]
     while produced < count:
         text = _text(dialect, random) if produced >= len(cases) else cases[produced]
         produced += 1
@@ -203,20 +203,20 @@ def _with_other_json(dialect: Format, text: str, random: Random) -> str:
     )
     swap = random.random() < 0.4
     for call in reversed(segment(text, dialect.name).calls):
-        place = call.range
+        index = call.range
         try:
-            value = json.loads(place.of(text))
+            value = json.loads(index.of(text))
         except ValueError:
             continue
         if swap and isinstance(value, dict):
             value = dict(reversed(value.items()))
         options: dict[str, Any] = {"ensure_ascii": False, **style}
-        text = text[: place.start] + json.dumps(value, **options) + text[place.end :]
+        text = text[: index.start] + json.dumps(value, **options) + text[index.end :]
     return text
 
 
 def _with_other_spaces(dialect: Format, text: str, random: Random) -> str:
-    structural = [one for one in markers(dialect.name) if one in text and len(one) > 2]
+    structural = [marker for marker in markers(dialect.name) if marker in text and len(marker) > 2]
     if not structural:
         return text
     pattern = "|".join(map(re.escape, sorted(structural, key=len, reverse=True)))
@@ -228,7 +228,7 @@ def _with_other_spaces(dialect: Format, text: str, random: Random) -> str:
         case "spaces":
             return re.sub(rf"({pattern})", r" \1 ", text).strip()
         case _:
-            return re.sub(rf"({pattern})", lambda found: found[1] + random.choice(("", "", "\n", " ")), text).strip()
+            return re.sub(rf"({pattern})", lambda match: match[1] + random.choice(("", "", "\n", " ")), text).strip()
 
 
 def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> str:
@@ -281,7 +281,7 @@ _REASONING = {
 
 def _damaged(dialect: Format, body: str, random: Random, damage: str = "") -> str:
     """The text with one kind of damage, a random one unless it is given."""
-    places = [(at, one) for one in markers(dialect.name) for at in _offsets(body, one)]
+    places = [(offset, marker_) for marker_ in markers(dialect.name) for offset in _offsets(body, marker_)]
     kind = (
         damage
         or random.choices(
@@ -306,21 +306,21 @@ def _damaged(dialect: Format, body: str, random: Random, damage: str = "") -> st
         case "cut":
             return body[: random.randrange(1, len(body))]
         case "delete" if places:
-            at, marker = random.choice(places)
-            return body[:at] + body[at + len(marker) :]
+            start, marker = random.choice(places)
+            return body[:start] + body[start + len(marker) :]
         case "repeat" if places:
-            at, marker = random.choice(places)
-            return body[:at] + marker + body[at:]
+            start, marker = random.choice(places)
+            return body[:start] + marker + body[start:]
         case "misspell" if places:
-            at, marker = random.choice(places)
-            gone = at + random.randrange(len(marker))
+            start, marker = random.choice(places)
+            gone = start + random.randrange(len(marker))
             return body[:gone] + body[gone + 1 :]
         case "parameters":
             swapped = {'"arguments"': '"parameters"', '"parameters"': '"arguments"'}
-            return re.sub(r'"(?:arguments|parameters)"', lambda found: swapped[found[0]], body)
+            return re.sub(r'"(?:arguments|parameters)"', lambda match: swapped[match[0]], body)
         case "string":
             return re.sub(
-                r'("(?:arguments|parameters)": ?)(\{[^{}]*\})', lambda found: found[1] + json.dumps(found[2]), body
+                r'("(?:arguments|parameters)": ?)(\{[^{}]*\})', lambda match: match[1] + json.dumps(match[2]), body
             )
         case "no arguments":
             return re.sub(r', ?"(?:arguments|parameters)": ?\{[^{}]*\}', "", body, count=random.randint(1, 2))
@@ -328,8 +328,8 @@ def _damaged(dialect: Format, body: str, random: Random, damage: str = "") -> st
             value = random.choice(("Oslo", "milk", "New York"))
             return body.replace(value, f"{value} {random.choice(places)[1]} end", 1)
         case _:
-            at = random.randrange(len(body))
-            return body[:at] + random.choice(("", body[at] * 2, '"', "'", "}", ",")) + body[at + 1 :]
+            start = random.randrange(len(body))
+            return body[:start] + random.choice(("", body[start] * 2, '"', "'", "}", ",")) + body[start + 1 :]
 
 
 def _without(dialect: Format, body: str, random: Random, damage: str) -> str:
@@ -348,19 +348,19 @@ def _with_broken_json(dialect: Format, body: str, random: Random, weights: Mappi
     calls = segment(body, dialect.name).calls
     if not calls:
         return body
-    place = random.choice(calls).range
-    if not place.of(body).startswith("{"):
-        first = body.find("{", place.start, place.end)
-        last = body.rfind("}", place.start, place.end)
+    call_range = random.choice(calls).range
+    if not call_range.of(body).startswith("{"):
+        first = body.find("{", call_range.start, call_range.end)
+        last = body.rfind("}", call_range.start, call_range.end)
         if first < 0 or last < 0:
             return body
-        place = type(place)(first, last + 1)
+        call_range = type(call_range)(first, last + 1)
     try:
-        broken = broken_json(place.of(body), random, weights)
+        broken = broken_json(call_range.of(body), random, weights)
     except ValueError:
         return body
-    return body if broken is None else body[: place.start] + broken.text + body[place.end :]
+    return body if broken is None else body[: call_range.start] + broken.text + body[call_range.end :]
 
 
 def _offsets(text: str, marker: str) -> list[int]:
-    return [at for at in range(len(text)) if text.startswith(marker, at)]
+    return [index for index in range(len(text)) if text.startswith(marker, index)]

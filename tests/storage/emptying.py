@@ -11,7 +11,7 @@ from psycopg import sql
 from benchmarks.postgresql_server import new_database
 from weaklink.storage.store import open_store
 
-_KEPT = "weaklink_version"  # what the migrations wrote
+_VERSION_TABLE = "weaklink_version"  # what the migrations wrote
 _WAITS_MS = 2_000
 
 # Everything but rows that a test may leave behind. Names and definitions of tables, columns, indexes, triggers and
@@ -27,7 +27,7 @@ SELECT string_agg(line, '\n' ORDER BY line) FROM (
     UNION ALL SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
     UNION ALL SELECT relname || coalesce(relacl::text, '') FROM pg_class WHERE relnamespace = 'public'::regnamespace
     UNION ALL SELECT setconfig::text FROM pg_db_role_setting
-    UNION ALL SELECT 'version ' || to_jsonb(kept)::text FROM {_KEPT} AS kept
+    UNION ALL SELECT 'version ' || to_jsonb(kept)::text FROM {_VERSION_TABLE} AS kept
 ) AS lines
 """
 
@@ -81,7 +81,7 @@ def _shape(connection: psycopg.Connection) -> str:
 
 def _empty(connection: psycopg.Connection) -> None:
     names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-    tables = [name for (name,) in names if name != _KEPT]
+    tables = [name for (name,) in names if name != _VERSION_TABLE]
     rows_of_table = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
     having_rows = sql.SQL(" UNION ALL ").join(rows_of_table.format(name, sql.Identifier(name)) for name in tables)
     full = [sql.Identifier(name) for (name,) in connection.execute(having_rows).fetchall()]

@@ -17,7 +17,7 @@ from weaklink.storage.store import Store, open_store
 
 _OF_OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 _VISITORS = 40
-_PATIENCE_S = 300.0
+_TIMEOUT_S = 300.0
 """How long a visitor waits for a connection on a loaded machine."""
 
 
@@ -64,7 +64,7 @@ def test_many_visitors_share_a_few_connections(store: Store) -> None:
             *(trace(f"s{index}", BAD_CALL if index % 3 else GOOD_CALL, started_s=float(index)) for index in range(9))
         )
     )
-    with open_store(store.location.address, busy_timeout_s=_PATIENCE_S) as shared:
+    with open_store(store.location.address, busy_timeout_s=_TIMEOUT_S) as shared:
         event.listen(shared._database.engine, "connect", note_opened)
         event.listen(shared._database.engine, "close", note_closed)
         with ThreadPoolExecutor(_VISITORS) as visitors:

@@ -17,7 +17,7 @@ from tests.ui.started import LAST_LINE, Started
 ROOT = Path(__file__).parents[2]
 START = [sys.executable, "-c", LAST_LINE]
 
-_PATIENCE_S = 300
+_TIMEOUT_S = 300
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -42,7 +42,7 @@ def started() -> Started:
 def run_text(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Runs the command in `folder`, which is its home as well; gives what it wrote as text, and its exit code."""
     environ = environment(folder, **variables)
-    done = started().run(words, stdin=b"", folder=folder, variables=environ, timeout_s=_PATIENCE_S)
+    done = started().run(words, stdin=b"", folder=folder, variables=environ, timeout_s=_TIMEOUT_S)
     return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -53,7 +53,7 @@ def weaklink(tmp_path: Path) -> Run:
     def run(*words: str, stdin: bytes = b"", **variables: str) -> "subprocess.CompletedProcess[bytes]":
         environ = environment(tmp_path, **variables)
         if not any(name.startswith(("PYTHON", "LC_")) for name in variables):
-            return started().run(words, stdin=stdin, folder=tmp_path, variables=environ, timeout_s=_PATIENCE_S)
+            return started().run(words, stdin=stdin, folder=tmp_path, variables=environ, timeout_s=_TIMEOUT_S)
         return subprocess.run(
             [*START, *words],
             input=stdin,
@@ -61,7 +61,7 @@ def weaklink(tmp_path: Path) -> Run:
             cwd=tmp_path,
             env=environ,
             check=False,
-            timeout=_PATIENCE_S,
+            timeout=_TIMEOUT_S,
         )
 
     return run

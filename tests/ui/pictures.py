@@ -58,7 +58,7 @@ def main() -> None:
         command = [*START, "demo", "--db", str(database)]
         subprocess.run(command, check=True, capture_output=True, cwd=home, env=environment(home), timeout=300)
         with open_store(database, create=False) as store:
-            shown = next(one.id for one in store.traces() if Path(one.file).stem == _SHOWN)
+            shown = next(summary.id for summary in store.traces() if Path(summary.file).stem == _SHOWN)
         made = [*_of_terminal(database, shown), *_of_layers(home / "layers.db"), *_of_pages(home, database, shown)]
     for picture in made:
         sys.stdout.write(f"{picture.relative_to(ROOT)}  {picture.stat().st_size / 1000:,.0f} kB\n")
@@ -98,12 +98,12 @@ def _of_layers(database: Path) -> Iterator[Path]:
     """The layers of a call that an agent changed before it ran it, and the request that has a cut result of it."""
     with open_store(database) as store:
         store.save([(made := _changed_by_an_agent(), inspect_trace(made))])
-    for name, view, place in (
+    for name, view, location in (
         ("tui-layers", SideKind.RAW, Location(3, "call:0", Range(2, 3))),
         ("tui-context", SideKind.CONTEXT, Location(7, "text", Range(0, 1))),
     ):
         path = _FOLDER / f"{name}.svg"
-        drawn = asyncio.run(_drawn(WeaklinkApp(str(database), trace="1", theme="dark"), view, place))
+        drawn = asyncio.run(_drawn(WeaklinkApp(str(database), trace="1", theme="dark"), view, location))
         path.write_text(_FONTS.sub("", drawn), encoding="utf-8")
         yield path
 
@@ -140,15 +140,15 @@ def _answering(request: SentRequest, tokens: int) -> Generation:
     return Generation(api="chat.completions", requested_model="sample-hermes-8b", usage=usage, request=request)
 
 
-async def _drawn(app: WeaklinkApp, view: SideKind | None = None, place: Location | None = None) -> str:
+async def _drawn(app: WeaklinkApp, view: SideKind | None = None, location: Location | None = None) -> str:
     """The terminal's screen when everything has been read; of a trace, with a view beside its stream and a place."""
     async with app.run_test(size=_TERMINAL) as pilot:
         for _ in range(10):
             await app.workers.wait_for_complete()
             await pilot.pause(0.1)
-        if view is not None and place is not None and isinstance(app.screen, DissectorScreen):
+        if view is not None and location is not None and isinstance(app.screen, DissectorScreen):
             app.screen.panes.side.turn_to(view)
-            app.screen.panes.side.post_message(SidePane.LinkActivated(place))
+            app.screen.panes.side.post_message(SidePane.LinkActivated(location))
             await pilot.pause(0.5)
         return app.export_screenshot(title="weaklink tui")
 

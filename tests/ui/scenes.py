@@ -33,7 +33,7 @@ CALL_TEXT = (
 )
 
 
-def place(text: str, words: str, *, after: int = 0) -> Range:
+def range_of(text: str, words: str, *, after: int = 0) -> Range:
     """Where `words` first stand in a text."""
     start = text.index(words, after)
     return Range(start, start + len(words))
@@ -46,16 +46,16 @@ def span(text: str, kind: SpanKind, opener: str, closer: str, label: str = "") -
 
 def tiled(text: str, *spans: Span) -> tuple[Span, ...]:
     """Spans and the text between them."""
-    found: list[Span] = []
-    at = 0
-    for one in (*spans, None):
-        end = len(text) if one is None else one.range.start
-        if end > at:
-            found.append(Span(SpanKind.TEXT, Range(at, end), Range(at, end)))
-        if one is not None:
-            found.append(one)
-            at = one.range.end
-    return tuple(found)
+    tiles: list[Span] = []
+    start = 0
+    for span_ in (*spans, None):
+        end = len(text) if span_ is None else span_.range.start
+        if end > start:
+            tiles.append(Span(SpanKind.TEXT, Range(start, end), Range(start, end)))
+        if span_ is not None:
+            tiles.append(span_)
+            start = span_.range.end
+    return tuple(tiles)
 
 
 def call_spans(text: str = CALL_TEXT) -> tuple[Span, ...]:
@@ -74,12 +74,12 @@ def trailing_comma(text: str = CALL_TEXT) -> Fault:
         "A comma appears before `}`, but nothing follows it.",
         "Delete the comma.",
         Fix((Edit(comma, ""),), safe=True),
-        related=(Related(place(text, "<tool_call>"), "The call begins here."),),
+        related=(Related(range_of(text, "<tool_call>"), "The call begins here."),),
     )
 
 
 def weather_call(text: str = CALL_TEXT) -> ToolCall:
-    payload = place(text, text[text.index('{"name"') : text.index("\n</tool_call>")])
+    payload = range_of(text, text[text.index('{"name"') : text.index("\n</tool_call>")])
     return ToolCall(
         "get_weather",
         {"city": "Oslo", "days": 3},

@@ -54,7 +54,9 @@ class _Ending:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if error is None:
             self._status = 0
         elif isinstance(error, SystemExit) and isinstance(error.code, int | None):
@@ -90,7 +92,9 @@ class Started:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._ours.close()
         self._process.communicate(timeout=30)
 
@@ -108,7 +112,7 @@ class Started:
             )
             status = self._status(pid, timeout_s)
             feeding.result()
-            written, said = (one.result() for one in reading)
+            written, said = (future.result() for future in reading)
         return subprocess.CompletedProcess(list(words), status, written, said)
 
     def run_on_terminal(
@@ -171,13 +175,13 @@ def become(channel: int) -> None:
             pid = os.fork()
             if not pid:
                 break
-            for one in streams:
-                os.close(one)
+            for stream in streams:
+                os.close(stream)
             line.sendall(_NUMBER.pack(pid))
             line.sendall(_NUMBER.pack(os.waitpid(pid, 0)[1]))
-    for at, one in enumerate(streams):
-        os.dup2(one, at)
-        os.close(one)
+    for descriptor, stream in enumerate(streams):
+        os.dup2(stream, descriptor)
+        os.close(stream)
     if os.isatty(1):
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a text file, as Python made it
     os.chdir(asked.folder)
@@ -202,10 +206,10 @@ def _make_what_is_made_once() -> None:
         TemporaryDirectory() as folder,
         import_module("weaklink.storage.store").open_store(Path(folder, "w.db")) as store,
     ):
-        records = [one for path in sorted(samples.glob("*.jsonl")) for one in read_source(path).records]
-        store.save([(one, inspect_trace(one)) for one in records if isinstance(one, trace)])
-        for one in store.traces("status:broken Oslo"):
-            store.inspected(one.id)
+        records = [record for path in sorted(samples.glob("*.jsonl")) for record in read_source(path).records]
+        store.save([(record, inspect_trace(record)) for record in records if isinstance(record, trace)])
+        for summary in store.traces("status:broken Oslo"):
+            store.inspected(summary.id)
         sample, database = str(samples / "unknown-tool.jsonl"), ("--db", str(Path(folder, "other.db")))
         for words in (
             ("check", sample),
@@ -219,22 +223,22 @@ def _make_what_is_made_once() -> None:
 
 
 def _modules() -> list[str]:
-    found: list[str] = []
+    collected: list[str] = []
     for name in _LOADED:
         package = import_module(name)
-        for one in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not one.name.startswith(_LEFT_OUT):
-                found.append(one.name)
-    return found
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not module.name.startswith(_LEFT_OUT):
+                collected.append(module.name)
+    return collected
 
 
 def _received(line: socket.socket, length: int) -> bytes:
-    found = b""
-    while len(found) < length:
-        found += (piece := line.recv(length - len(found)))
+    received = b""
+    while len(received) < length:
+        received += (piece := line.recv(length - len(received)))
         if not piece:
             raise ConnectionError("The process that starts commands has ended.")
-    return found
+    return received
 
 
 def _feed(file: int, given: bytes) -> None:

@@ -50,15 +50,15 @@ def _in_block(name: str, block: str, line: str) -> Planted:
 
 _BLOCKS = tuple(_in_block(name, block, line) for name, block in PEM_BLOCKS.items() for line in PEM_LINES[:2])
 _WILD = (
-    *(one for one in (*FORMS, *one_of_each_container()) if len(one.secret) >= 12),
-    *(one for one in planted() if len(one.secret) >= 10),
+    *(form for form in (*FORMS, *one_of_each_container()) if len(form.secret) >= 12),
+    *(form for form in planted() if len(form.secret) >= 10),
 )
 _TEXTS = (
-    *(one for one in ALL if len(one.secret) >= 12),  # a shorter one may be somewhere by chance
+    *(form for form in ALL if len(form.secret) >= 12),  # a shorter one may be somewhere by chance
     *_WILD,
     *_BLOCKS,
 )
-_WORDS = tuple(one for one in KEY_SHAPES if one.secret.isascii())
+_WORDS = tuple(shape for shape in KEY_SHAPES if shape.secret.isascii())
 _NEEDLES = Needles(_TEXTS)
 _MARKER = re.compile(r"<\||<escape>|minimax")
 _WHOLE_CALL = '<tool_call>\n{"name": "save", "arguments": {}}\n</tool_call>'  # a span that ends, whatever follows
@@ -91,21 +91,21 @@ def _assert_clean(weaklink: Run, folder: Path, *more: bytes, most: int = 12) -> 
 
 def _place(folder: Path) -> Path:
     """Where commands look for the database."""
-    place = folder / ".local" / "share" / "weaklink" / "weaklink.db"
-    place.parent.mkdir(parents=True)
-    return place
+    location = folder / ".local" / "share" / "weaklink" / "weaklink.db"
+    location.parent.mkdir(parents=True)
+    return location
 
 
 @pytest.mark.campaign
 def test_what_is_looked_for_would_be_found() -> None:
-    assert _NEEDLES.left(*(one.text.encode() for one in _TEXTS))
-    for one in one_in(25, _TEXTS):
-        assert _NEEDLES.left(b"x" + one.text.encode() + b"y"), one.name
+    assert _NEEDLES.left(*(text.text.encode() for text in _TEXTS))
+    for form in one_in(25, _TEXTS):
+        assert _NEEDLES.left(b"x" + form.text.encode() + b"y"), form.name
 
 
 def test_what_is_looked_for_is_in_no_other_text() -> None:
     redactor = Redactor()
-    assert _NEEDLES.left(*(redactor.text(one.text).encode() for one in _TEXTS)) == []
+    assert _NEEDLES.left(*(redactor.text(text.text).encode() for text in _TEXTS)) == []
 
 
 _SHARES = 12
@@ -118,12 +118,12 @@ def _shares(own: int) -> list[Any]:
 
 def _recorded(recorder: Recorder, share: int) -> Call:
     """A request and an answer with every secret of a share of them in every place, which has not ended yet."""
-    texts = [one.text for one in _TEXTS[share::_SHARES]]
+    texts = [text.text for text in _TEXTS[share::_SHARES]]
     tool = {
         "type": "function",
         "function": {
             "name": "save",
-            "description": f"Save it. {' '.join(one.text for one in _WORDS)}",
+            "description": f"Save it. {' '.join(word.text for word in _WORDS)}",
             "parameters": {"type": "object", "properties": {"x": {"type": "string", "default": _WORDS[3].text}}},
         },
     }
@@ -143,8 +143,8 @@ def _recorded(recorder: Recorder, share: int) -> Call:
     arguments = json.dumps({"note": "\n".join(texts)})
     start = {"index": 0, "id": _WORDS[11].text, "type": "function", "function": {"name": "save", "arguments": ""}}
     call.sent(delta_event({"tool_calls": [start]}))
-    for at in range(0, len(arguments), 7):
-        delta = {"index": 0, "function": {"arguments": arguments[at : at + 7]}}
+    for index in range(0, len(arguments), 7):
+        delta = {"index": 0, "function": {"arguments": arguments[index : index + 7]}}
         call.sent(delta_event({"tool_calls": [delta]}))
     return call
 
@@ -154,7 +154,7 @@ def _failed(recorder: Recorder, share: int) -> None:
     failed = Call(recorder, [{"role": "user", "content": _WORDS[12].text}], client="other").answered(
         401, kind="application/json"
     )
-    texts = "\n".join(one.text for one in _TEXTS[share::_SHARES])
+    texts = "\n".join(text.text for text in _TEXTS[share::_SHARES])
     message = f"Incorrect API key provided: {_WORDS[13].text}\n{texts}"
     failed.sent(json.dumps({"error": {"message": message, "code": _WORDS[14].text}}).encode())
     failed.ended(ExchangeEnd.COMPLETE)
@@ -167,11 +167,11 @@ def _pieces(text: str, source: random.Random, name: str, most: int) -> list[byte
 
 
 def _cut(text: str, source: random.Random, most: int) -> Iterator[str]:
-    at = 0
-    while at < len(text):
+    start = 0
+    while start < len(text):
         size = source.randint(1, most)
-        yield text[at : at + size]
-        at += size
+        yield text[start : start + size]
+        start += size
 
 
 @pytest.fixture
@@ -185,17 +185,17 @@ def _main_as_it_was() -> Iterator[None]:
 @pytest.mark.usefixtures("_main_as_it_was")
 @pytest.mark.parametrize("share", _shares(0))
 def test_nothing_of_a_recording_is_written_nor_shown_live(tmp_path: Path, weaklink: Run, share: int) -> None:
-    watch, place = ToldWatch(), _place(tmp_path)
-    sink = StoreSink(place)
+    watch, location = ToldWatch(), _place(tmp_path)
+    sink = StoreSink(location)
     recorder = Recorder(sink, watch=watch)
     call = _recorded(recorder, share)
     until(lambda: len(watch.spans) > 0)
     sink.flush()
-    live = [_drawn("traces", place), _drawn("trace", place, trace="1")]
+    live = [_drawn("traces", location), _drawn("trace", location, trace="1")]
     live.append(weaklink("show", "1", "--full").stdout)
     assert all(live)
     # By another process: where this one closes a file, SQLite's locks on it are gone.
-    subprocess.run(["cp", "-r", str(place.parent), str(tmp_path / "copy")], check=True)
+    subprocess.run(["cp", "-r", str(location.parent), str(tmp_path / "copy")], check=True)
     assert list((tmp_path / "copy").glob("*-wal"))
     assert _NEEDLES.left(*live, *(path.read_bytes() for path in (tmp_path / "copy").iterdir())) == []
     call.done("tool_calls")
@@ -231,10 +231,10 @@ def test_nothing_of_a_recording_is_written_to_postgresql(postgresql_url: str, sh
 @pytest.fixture(scope="module")
 def postgresql_url() -> Iterator[str]:
     """An empty database on a real PostgreSQL server."""
-    found = programs()
-    if found is None:
+    folder = programs()
+    if folder is None:
         pytest.skip(NOT_INSTALLED)
-    with running_server(found) as server, new_database(server) as url:
+    with running_server(folder) as server, new_database(server) as url:
         yield url
 
 
@@ -255,11 +255,11 @@ def _text_of(value: object) -> object:
 
 @pytest.mark.parametrize("share", _shares(8))
 def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run, share: int) -> None:
-    source, texts = random.Random(7), [one.text for one in _TEXTS[share::_SHARES]]
+    source, texts = random.Random(7), [part.text for part in _TEXTS[share::_SHARES]]
     with TraceLogger(str(_place(tmp_path)), name=_WORDS[0].text, model="m") as logger:
         logger.system(_WORDS[1].text)
-        for at in range(0, len(texts), 20):
-            text = "\n".join(texts[at : at + 20])
+        for index in range(0, len(texts), 20):
+            text = "\n".join(texts[index : index + 20])
             logger.user(text)
             with logger.assistant(parameters={"user": _WORDS[2].text}) as turn:
                 for piece in _cut(text, source, 9):
@@ -305,11 +305,11 @@ def _plant_formats(target: Path, seed: int, number: int) -> None:
     """A call in each format with so many secrets in its arguments, as completions."""
     source = rounds(_TEXTS, seed)
     with target.open("w", encoding="utf-8") as file:
-        for one in formats():
-            call = _call(ToolCallParser.create(one.name), source, number)
+        for form in formats():
+            call = _call(ToolCallParser.create(form.name), source, number)
             said = f"{next(source).text}\n{call}"
             file.write(
-                json.dumps({"prompt": f"Save {next(source).text}", "completion": said, "format": one.name}) + "\n"
+                json.dumps({"prompt": f"Save {next(source).text}", "completion": said, "format": form.name}) + "\n"
             )
 
 
@@ -330,7 +330,7 @@ def _import_and_check(tmp_path: Path, weaklink: Run, seed: int, *, most: int, na
     _plant_formats(given / "formats" / "calls.jsonl", seed, most * 5)
     said = weaklink("import", "given", "--jobs", "1", "--json")
     assert said.returncode == 0, said.stderr
-    files = [str(one["path"]) for one in json.loads(said.stdout)["files"] if one.get("refused") is None]
+    files = [str(file["path"]) for file in json.loads(said.stdout)["files"] if file.get("refused") is None]
     read = {Path(path).parts[1] for path in files}
     assert read >= {path.name for path in _CASES.iterdir() if path.is_dir()}
     folders = [f"given/{name}" for name in (names or sorted(read))]
@@ -345,7 +345,7 @@ def _import_and_check(tmp_path: Path, weaklink: Run, seed: int, *, most: int, na
         weaklink("data", "annotate", *folders),
         weaklink("import", "-", stdin=piped),
     ]
-    _assert_clean(weaklink, tmp_path, *(one.stdout + one.stderr for one in (said, *reports)), most=most)
+    _assert_clean(weaklink, tmp_path, *(command.stdout + command.stderr for command in (said, *reports)), most=most)
 
 
 def test_nothing_of_an_import_is_written_nor_of_a_check(tmp_path: Path, weaklink: Run) -> None:
@@ -367,7 +367,7 @@ def test_nothing_of_an_import_is_written_to_postgresql(tmp_path: Path, weaklink:
     _plant_formats(given / "formats" / "calls.jsonl", 12, 600)
     said = weaklink("import", "given", "--jobs", "1", "--json", "--db", postgresql_url)
     assert said.returncode == 0, said.stderr
-    read = {Path(one["path"]).parts[1] for one in json.loads(said.stdout)["files"] if one.get("refused") is None}
+    read = {Path(file["path"]).parts[1] for file in json.loads(said.stdout)["files"] if file.get("refused") is None}
     assert read >= {path.name for path in _CASES.iterdir() if path.is_dir()}
     assert _NEEDLES.left(said.stdout, said.stderr, *_rows_of(postgresql_url)) == []
 

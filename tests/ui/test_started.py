@@ -19,8 +19,8 @@ def test_a_command_that_does_not_end_is_killed_and_the_next_one_runs(tmp_path: P
 def test_it_sees_its_own_folder_and_variables_and_tells_its_exit_code(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("Hello.")
     variables = environment(tmp_path, WEAKLINK_DB=str(tmp_path / "none.db"))
-    found = started().run(["segment", "r.txt"], stdin=b"", folder=tmp_path, variables=variables, timeout_s=60)
+    process = started().run(["segment", "r.txt"], stdin=b"", folder=tmp_path, variables=variables, timeout_s=60)
     refused = started().run(["list"], stdin=b"", folder=tmp_path, variables=variables, timeout_s=60)
-    assert found.returncode == 0
+    assert process.returncode == 0
     assert b"none.db" in refused.stderr
     assert refused.returncode == 2

@@ -30,6 +30,9 @@ def test_each_entry_has_its_own_id_and_what_is_compared(name: str) -> None:
         ("recoveries/first", "became", 90),
         ("recoveries/second", "status", 96),
         ("recoveries/second", "became", 88),
+        ("recoveries/fourth", "broken step", 98),
+        ("recoveries/fourth", "became", 98),
+        ("recoveries/fourth", "said", 92),
     ],
 )
 def test_a_list_that_was_read_stays_as_right_as_it_was(name: str, measure: str, least: int) -> None:

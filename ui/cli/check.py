@@ -19,7 +19,7 @@ from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, ch
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
-from weaklink.ui.cli.paths import is_own_database, separate_files
+from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
 from weaklink.ui.reports.check_report import BROKEN, CheckedFile, CheckedTrace, CheckReporter, CheckTotals, UnreadRecord
@@ -156,8 +156,6 @@ def check(
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
-        for path in filter(is_own_database, paths):
-            print_notice(f"{path} is a database of weaklink, and `check` reads files: see `weaklink list --db {path}`")
     if new_baseline is not None and not (is_whole and totals.traces):
         print_notice(f"{new_baseline} was not written: not everything could be read")
         ctx.exit(COULD_NOT_RUN)

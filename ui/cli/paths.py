@@ -1,9 +1,8 @@
 """PATH arguments of commands: the files that they name, and the traces in those files."""
 
 import glob
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -83,15 +82,3 @@ def records_of(file: InputFile, source: str | None) -> Iterator[Trace | Skipped]
             yield redactor.trace(record)
         else:
             yield replace(record, reason=redactor.text(record.reason))
-
-
-def is_own_database(path: str) -> bool:
-    """Whether the path is an SQLite file with the tables of weaklink."""
-    if not Path(path).is_file():  # a pipe would be waited for
-        return False
-    try:
-        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            rows = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'weaklink_version'")
-            return rows.fetchone() is not None
-    except (sqlite3.Error, OSError, ValueError):
-        return False

@@ -255,7 +255,8 @@ class GrowingLines:
         turns, were = self._trace.turns, len(self._before)
         left = sum(self._sizes.pop(number) for number in list(self._sizes) if number <= self._trace.before)
         del self._done[:left]
-        self._before = [_left_out(self._trace.before)] if self._trace.before else []
+        earlier = counted(self._trace.before, "earlier turn")
+        self._before = [(Run(f" … {earlier}: `o` shows all of them", Style.DIM),)] if self._trace.before else []
         laid = 0
         for turn in turns:
             if not turn.ended:
@@ -334,10 +335,6 @@ class GrowingLines:
         labels = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
         if labels:
             yield from ((_BAR, *line) for line in caret_lines(labels, max(self._width - _GUTTER - 2, 20)))
-
-
-def _left_out(turns: int) -> Line:
-    return (Run(f" … {counted(turns, 'earlier turn')}: `o` shows all of them", Style.DIM),)
 
 
 def _begins_in(diagnostic: Diagnostic, row: Range, shown_range: Range) -> bool:

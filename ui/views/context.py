@@ -104,7 +104,8 @@ def context_diff_lines(
     )
     if before is not None:
         yield from _changed_settings(_generation(before, turns), _generation(request, turns), width)
-    gained, lost = _size(new, turns) - _size(old, turns), _lost(old, now, turns)
+    gained = _size(new, turns) - _size(old, turns)
+    lost = _size([message for message in old if message.turn is not None and message.turn not in now], turns)
     sums = f"characters: {gained:+}, {lost} of them dropped; {_tokens(before, request, turns)}"
     yield from wrapped((Run(sums),), width, indent=4)
     yield from wrapped((Run(_prefix(before, request, old, turns)),), width, indent=4)
@@ -253,10 +254,6 @@ def _share(tokens: int, generation: Generation) -> str:
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
     return sum(characters_in(_message(message, turns)) for message in messages)
-
-
-def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn]) -> int:
-    return _size([message for message in old if message.turn is not None and message.turn not in now], turns)
 
 
 def _changed(what: str, number: int, message: ReadMessage, turns: Sequence[Turn], width: int) -> Iterator[Line]:

@@ -297,7 +297,7 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
     if sample.shape not in _SHAPES_OF_ANSWERS or all(turn.role is not Role.ASSISTANT for turn in turns):
         return  # a set of prompts
     last = turns[-1]
-    if last.role in (Role.USER, Role.TOOL) and last.parts:
+    if last.role in (Role.USER, Role.TOOL) and last.parts and _misspelt_role(last.source_role) is None:
         what = "the user's message" if last.role is Role.USER else "a result"
         message = f"The sample ends with {what}: no answer follows that a model could learn."
         fault = Fault(training.ROLE_ORDER, Range(0, len(last.parts[0].text)), message, "Remove the last turn.")

@@ -4,7 +4,8 @@ A row is `{"conversations": [{"from": "gpt", "value": "..."}], ...}`. It may als
 string), `system` (LLaMA-Factory), `id`, `model`, and, from Hermes Agent 0.19, `timestamp` (the time the row was
 written, without a zone) and `completed`.
 
-Rows that are messages themselves are together one conversation; a row that is a list of messages is one too.
+Rows that are messages themselves are together one conversation; a row that is a list of messages is one too. In a file
+of several shapes, a row of OpenAI's or Anthropic's messages is read as theirs.
 
 A value is the model's raw stream and becomes the turn's part `text` unchanged. The exception is the role
 `function_call` (LLaMA-Factory), whose value is calls as JSON (`written_calls`): each becomes a structured call, the
@@ -15,9 +16,12 @@ reported at their positions.
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from weaklink.inspector import model
-from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.apis.openai.messages import message_object, read_tools
 from weaklink.inspector.importers.data.conversation_rows import read_conversations
+from weaklink.inspector.importers.data.openai_messages import is_anthropic, messages_trace
 from weaklink.inspector.importers.data.written_calls import CALL_ROLES, read_calls, split_thought
 from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, recognised_by, reward_of, row_ids, text_of
@@ -56,6 +60,22 @@ def _is_answer(value: JsonObject) -> bool:
 
 def _messages(value: JsonObject) -> model.Json:
     return next((value[key] for key in _LISTS if key in value), None)
+
+
+def _trace_of_any(row: Row) -> model.Trace | Skipped:
+    """The conversation of a row; a row of OpenAI's or Anthropic's messages, in a set of several shapes, is read as one.
+
+    Otherwise its structured calls would be lost.
+    """
+    listed = _messages(row.value)
+    has_roles = isinstance(listed, list) and any(isinstance(one, dict) and "role" in one for one in listed)
+    if not isinstance(listed, list) or not has_roles or _is_conversation(row.value):
+        return sharegpt_trace(row)
+    system = text_of(row.value, "system")
+    if not system or is_anthropic(row.value, listed):
+        return messages_trace(row)
+    value: JsonObject = {**row.value, "messages": [message_object("system", system), *listed]}
+    return messages_trace(replace(row, value=value))
 
 
 def sharegpt_trace(row: Row) -> model.Trace | Skipped:
@@ -147,6 +167,6 @@ SHAREGPT = LogSource(
     is_row=_is_conversation,
     confidence=0.9,
     score=lambda sample: 0.7 if any(map(_is_message, sample.rows)) else 0.0,
-    reader=lambda file: traces_of(read_conversations(file, _is_message, _is_answer), sharegpt_trace),
+    reader=lambda file: traces_of(read_conversations(file, _is_message, _is_answer), _trace_of_any),
 )
 """One trace per row, or one for all rows that are messages. The module's docstring describes the values."""

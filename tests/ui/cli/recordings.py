@@ -36,8 +36,8 @@ class RecordProcess:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.said.append(line)
-            if found := _BOUND.search(line):
-                self.url = found[1]
+            if match := _BOUND.search(line):
+                self.url = match[1]
                 self.ready.set()
         self.ready.set()
 

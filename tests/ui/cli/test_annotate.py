@@ -34,9 +34,9 @@ ROW = {
 def database(tmp_path: Path) -> Path:
     """A database of a broken trace and of one that says little."""
     path = tmp_path / "t.db"
-    found = [trace_of(*LINES), trace_of("user: Hi.", "say: Hello.")]
+    collected = [trace_of(*LINES), trace_of("user: Hi.", "say: Hello.")]
     with open_store(path) as store:
-        store.save((trace, inspect_trace(trace)) for trace in found)
+        store.save((trace, inspect_trace(trace)) for trace in collected)
     return path
 
 
@@ -47,16 +47,16 @@ def objects(out: bytes) -> list[dict[str, Any]]:
 def test_a_trace_of_the_database_is_one_line(weaklink: Run, database: Path) -> None:
     done = weaklink("data", "annotate", "1", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
-    (found,) = objects(done.stdout)
-    assert (found["id"], found["critical_path"]) == (1, [1, 2])
-    assert [point["action"] for point in found["decision_points"]] == ["report_failure"]
+    (annotation,) = objects(done.stdout)
+    assert (annotation["id"], annotation["critical_path"]) == (1, [1, 2])
+    assert [point["action"] for point in annotation["decision_points"]] == ["report_failure"]
 
 
 def test_without_ids_all_traces_are_written_or_those_that_match(weaklink: Run, database: Path) -> None:
     everything = objects(weaklink("data", "annotate", "--db", "t.db").stdout)
-    assert sorted(one["id"] for one in everything) == [1, 2]
+    assert sorted(record["id"] for record in everything) == [1, 2]
     assert [
-        one["id"] for one in objects(weaklink("data", "annotate", "-f", "status:broken", "--db", "t.db").stdout)
+        record["id"] for record in objects(weaklink("data", "annotate", "-f", "status:broken", "--db", "t.db").stdout)
     ] == [1]
     both = weaklink("data", "annotate", "1", "-f", "status:broken", "--db", "t.db")
     assert (both.returncode, both.stdout) == (2, b"")
@@ -66,14 +66,18 @@ def test_files_need_no_database(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(ROW) + "\n" for _ in range(3)))
     done = weaklink("data", "annotate", "train.jsonl")
     assert (done.returncode, done.stderr) == (0, b"")
-    found = objects(done.stdout)
-    assert [(one["id"], one["record"]) for one in found] == [(None, "line 1"), (None, "line 2"), (None, "line 3")]
+    annotations = objects(done.stdout)
+    assert [(record["id"], record["record"]) for record in annotations] == [
+        (None, "line 1"),
+        (None, "line 2"),
+        (None, "line 3"),
+    ]
     assert not (tmp_path / ".local").exists()
 
 
 def test_standard_input_is_a_file_too(weaklink: Run) -> None:
-    (found,) = objects(weaklink("data", "annotate", "-", stdin=json.dumps(ROW).encode()).stdout)
-    assert found["steps"][0]["output_var"] == "$get_weather_1"
+    (annotation,) = objects(weaklink("data", "annotate", "-", stdin=json.dumps(ROW).encode()).stdout)
+    assert annotation["steps"][0]["output_var"] == "$get_weather_1"
 
 
 def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run, tmp_path: Path) -> None:
@@ -81,7 +85,7 @@ def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run,
     (tmp_path / "train.jsonl").write_text(f"{good}\n{{bad\n{good}\n")
     done = weaklink("data", "annotate", "train.jsonl")
     assert done.returncode == 1
-    assert [one["record"] for one in objects(done.stdout)] == ["line 1", "line 3"]
+    assert [record["record"] for record in objects(done.stdout)] == ["line 1", "line 3"]
     said = done.stderr.decode().splitlines()
     assert said[0].startswith("weaklink: train.jsonl: line 2: ")
     assert said[1] == "weaklink: 1 record skipped"
@@ -89,7 +93,9 @@ def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run,
 
 def test_ids_and_files_may_stand_beside_each_other(weaklink: Run, database: Path, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(json.dumps(ROW) + "\n")
-    assert [one["id"] for one in objects(weaklink("data", "annotate", "2", "train.jsonl", "--db", "t.db").stdout)] == [
+    assert [
+        record["id"] for record in objects(weaklink("data", "annotate", "2", "train.jsonl", "--db", "t.db").stdout)
+    ] == [
         2,
         None,
     ]
@@ -153,5 +159,5 @@ def test_a_fault_that_a_sample_shows_on_purpose_breaks_nothing_as_in_lint(
     else:
         with open_row_file(str(file)) as writer:
             writer.write(row)
-    (found,) = map(json.loads, weaklink("data", "annotate", str(file)).stdout.splitlines())
-    assert found["status"] == status
+    (annotation,) = map(json.loads, weaklink("data", "annotate", str(file)).stdout.splitlines())
+    assert annotation["status"] == status

@@ -70,5 +70,5 @@ def test_an_answer_sent_back_unchanged_differs_in_nothing(
     (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
     done = weaklink("check", "session.har", "--output", "json")
     checked = json.loads(done.stdout)
-    assert [one["message"] for one in checked["diagnostics"]] == []
+    assert [diagnostic["message"] for diagnostic in checked["diagnostics"]] == []
     assert done.returncode == 0, done.stderr

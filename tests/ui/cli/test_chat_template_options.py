@@ -45,13 +45,15 @@ _ANSWER = '<|acme_call|>{"tool": "get_weather", "input": {"city": "Oslo",}}<|acm
 def _calls(folder: Path) -> list[tuple[str, str, list[str]]]:
     """The format of each trace, and the name and the faults of its calls in answers' texts."""
     with open_store(folder / "t.db") as store:
-        found = []
+        collected = []
         for summary in store.traces():
             inspection = store.inspected(summary.id)[1]
             names = [call.name or "" for part in inspection.parts for call in part.calls]
-            faults = sorted({one.rule.code for one in inspection.diagnostics if one.rule.code[0] == "J"})
-            found.append((summary.format, " ".join(names), faults))
-        return found
+            faults = sorted(
+                {diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.rule.code[0] == "J"}
+            )
+            collected.append((summary.format, " ".join(names), faults))
+        return collected
 
 
 @pytest.mark.slow
@@ -86,8 +88,8 @@ def test_import_reads_them_and_later_commands_know_a_registered_format(tmp_path:
     (tmp_path / "weaklink.toml").write_text('[formats]\nother = "acme.toml"\n')
     assert "other" in run_text(tmp_path, "formats").stdout
     assert run_text(tmp_path, "check", "log.jsonl").returncode in (0, 1)
-    found = run_text(tmp_path, "segment", "--format", "other", "--json", "log.jsonl")
-    assert json.loads(found.stdout)["format"] == "other"
+    result = run_text(tmp_path, "segment", "--format", "other", "--json", "log.jsonl")
+    assert json.loads(result.stdout)["format"] == "other"
     done = run_text(tmp_path, "import", "log.jsonl", "--db", "t.db", "--chat-template", "acme.toml")
     assert "weaklink.toml" not in done.stderr
 
@@ -136,9 +138,9 @@ def test_a_server_publishes_its_template(tmp_path: Path, llama_server: str) -> N
     (tmp_path / "answer.txt").write_text(_ANSWER)
     for address in (llama_server, f"{llama_server}/v1", f"{llama_server}/props"):
         done = run_text(tmp_path, "segment", "--chat-template", address, "--json", "answer.txt")
-        found = json.loads(done.stdout)
-        assert found["format"].startswith("127-0-0-1-")
-        assert [one["code"] for one in found["diagnostics"]] == ["J104"]
+        payload = json.loads(done.stdout)
+        assert payload["format"].startswith("127-0-0-1-")
+        assert [diagnostic["code"] for diagnostic in payload["diagnostics"]] == ["J104"]
     derived = run_text(tmp_path, "formats", "--derive", llama_server)
     assert 'opener = "<|acme_call|>"' in derived.stdout
     refused = run_text(tmp_path, "segment", "--chat-template", f"{llama_server}/other", "answer.txt")

@@ -23,7 +23,10 @@ WARNING = [ASKED, {"from": "gpt", "value": '<tool_call>\n{"name": "f", "paramete
 
 
 def write(path: Path, *conversations: object) -> None:
-    lines = [json.dumps({"id": f"t{number}", "conversations": one}) for number, one in enumerate(conversations, 1)]
+    lines = [
+        json.dumps({"id": f"t{number}", "conversations": conversation})
+        for number, conversation in enumerate(conversations, 1)
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -94,21 +97,21 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
 
 
 def test_json_says_the_same(weaklink: Run, logs: Path) -> None:
-    found = checked(weaklink, "logs", code=1)
-    assert [file["path"].removeprefix("logs/") for file in found["files"]] == [
+    result = checked(weaklink, "logs", code=1)
+    assert [file["path"].removeprefix("logs/") for file in result["files"]] == [
         *("README.md", "error.jsonl", "good.jsonl", "warning.jsonl")
     ]
-    assert found["files"][0]["refused"].startswith("logs/README.md: ")
-    assert [one["record"] for one in found["files"][1]["skipped_records"]] == ["line 3"]
-    assert all(list(one) == FULL_KEYS for one in found["diagnostics"])
-    error = found["diagnostics"][0]
+    assert result["files"][0]["refused"].startswith("logs/README.md: ")
+    assert [record["record"] for record in result["files"][1]["skipped_records"]] == ["line 3"]
+    assert all(list(diagnostic) == FULL_KEYS for diagnostic in result["diagnostics"])
+    error = result["diagnostics"][0]
     assert (error["path"], error["record"], error["trace"]) == ("logs/error.jsonl", "line 2", "t2")
     assert (error["turn"], error["part"], error["code"], error["line"], error["column"]) == (2, "text", "J104", 2, 43)
     assert ERROR[1]["value"][error["start"] : error["end"]] == ","
     assert error["fix"] == {"edits": [{"start": error["start"], "end": error["end"], "text": ""}], "safe": True}
     numbers = {"files": 4, "refused": 1, "traces": 4, "skipped": 1, "errors": 2, "warnings": 1, "infos": 0}
     numbers |= {"broken_chains": 1, "known": 0, "gone": 0}
-    assert found["totals"] == numbers | {"diagnostics": {"C511": 1, "J104": 1, "J113": 1}}
+    assert result["totals"] == numbers | {"diagnostics": {"C511": 1, "J104": 1, "J113": 1}}
 
 
 def test_nothing_wrong_is_said_and_is_0(weaklink: Run, logs: Path) -> None:
@@ -146,7 +149,7 @@ def test_fail_on_decides_the_exit_code(weaklink: Run, logs: Path, file: str, fai
 def test_rules_are_selected_and_ignored(
     weaklink: Run, logs: Path, options: tuple[str, ...], codes: list[str], code: int
 ) -> None:
-    assert [one["code"] for one in checked(weaklink, *options, "logs", code=code)["diagnostics"]] == codes
+    assert [diagnostic["code"] for diagnostic in checked(weaklink, *options, "logs", code=code)["diagnostics"]] == codes
 
 
 @pytest.mark.parametrize(
@@ -172,19 +175,19 @@ def test_nothing_read_is_2_and_still_reported(weaklink: Run, logs: Path, tmp_pat
 
 
 def test_a_path_that_is_not_there_fails_whatever_else_is(weaklink: Run, logs: Path) -> None:
-    found = checked(weaklink, "logs/good.jsonl", "logs/gone.jsonl", code=1)
-    assert [one["code"] for one in found["diagnostics"]] == ["C513"]
-    assert found["files"][1]["refused"] == "logs/gone.jsonl: there is no such file"
+    result = checked(weaklink, "logs/good.jsonl", "logs/gone.jsonl", code=1)
+    assert [diagnostic["code"] for diagnostic in result["diagnostics"]] == ["C513"]
+    assert result["files"][1]["refused"] == "logs/gone.jsonl: there is no such file"
 
 
 def test_what_a_file_holds_before_it_breaks_off_is_reported(weaklink: Run, logs: Path) -> None:
     write(logs / "long.jsonl", *[ERROR] * 300)
     packed = gzip.compress((logs / "long.jsonl").read_bytes())
     (logs / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    found = checked(weaklink, "logs/cut.jsonl.gz", code=1)
-    (file,) = found["files"]
+    result = checked(weaklink, "logs/cut.jsonl.gz", code=1)
+    (file,) = result["files"]
     assert (file["source"], file["skipped"]) == ("sharegpt", 1)
-    *errors, unread = found["diagnostics"]
+    *errors, unread = result["diagnostics"]
     assert 0 < file["traces"] == len(errors) < 300
     assert (unread["code"], unread["record"], unread["line"]) == ("C511", "end of file", len(errors) + 1)
 
@@ -230,13 +233,13 @@ def test_faults_of_one_cause_are_one_finding_with_the_others_in_related(weaklink
     failed = [said("gpt", call), said("tool", "<tool_response>\nError: no\n</tool_response>")]
     row = {"conversations": [said("human", "Try."), *(failed * 5), said("gpt", "It is done.")]}
     (tmp_path / "loop.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    found = checked(weaklink, "loop.jsonl", code=1)
-    errors = [one for one in found["diagnostics"] if one["code"] == "T406"]
-    assert [len(one["related"]) for one in errors] == [4]
+    result = checked(weaklink, "loop.jsonl", code=1)
+    errors = [diagnostic for diagnostic in result["diagnostics"] if diagnostic["code"] == "T406"]
+    assert [len(error["related"]) for error in errors] == [4]
     assert errors[0]["message"].endswith("(and 4 more of this kind)")
-    assert [one["turn"] for one in errors[0]["related"]] == [5, 7, 9, 11]
-    assert {one["code"] for one in errors[0]["related"]} == {"T406"}
-    assert found["totals"]["diagnostics"]["T406"] == 5
+    assert [record["turn"] for record in errors[0]["related"]] == [5, 7, 9, 11]
+    assert {record["code"] for record in errors[0]["related"]} == {"T406"}
+    assert result["totals"]["diagnostics"]["T406"] == 5
     text = weaklink("check", "loop.jsonl").stdout.decode()
     assert text.count("error-result:") == 1
     for output in ("text", "sarif", "junit", "github", "gitlab", "markdown"):
@@ -246,8 +249,8 @@ def test_faults_of_one_cause_are_one_finding_with_the_others_in_related(weaklink
     row["conversations"][-1:-1] = failed
     (tmp_path / "loop.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     (new,) = [
-        one
-        for one in checked(weaklink, "loop.jsonl", "--baseline", "known.json", code=0)["diagnostics"]
-        if one["code"] == "T406"
+        diagnostic
+        for diagnostic in checked(weaklink, "loop.jsonl", "--baseline", "known.json", code=0)["diagnostics"]
+        if diagnostic["code"] == "T406"
     ]
     assert new["related"] == []

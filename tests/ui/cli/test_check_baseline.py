@@ -40,8 +40,8 @@ def against(run: Run, *words: str) -> tuple[int, list[str], str]:
 
 
 def test_known_faults_do_not_fail(weaklink: Run, log: Path) -> None:
-    code, found, said = against(weaklink)
-    assert (code, found) == (0, [])
+    code, result, said = against(weaklink)
+    assert (code, result) == (0, [])
     assert "3 traces in 1 file: ✔ nothing new is wrong" in said
     assert "2 faults are in the baseline" in said
     value = json.loads(weaklink("check", str(log), "--baseline", "baseline.json", "--output", "json").stdout)
@@ -67,8 +67,8 @@ def test_the_same_fault_once_more_is_new(weaklink: Run, log: Path) -> None:
 
 def test_faults_that_are_gone_are_told(weaklink: Run, log: Path) -> None:
     write(log, SOUND, SOUND, QUOTES)
-    code, found, said = against(weaklink)
-    assert (code, found) == (0, [])
+    code, result, said = against(weaklink)
+    assert (code, result) == (0, [])
     assert "1 fault of the baseline no longer occurs" in said
 
 
@@ -92,7 +92,7 @@ def test_a_baseline_is_written_anew_in_place_and_the_same_each_time(weaklink: Ru
     again = ("check", "log.jsonl", "--baseline", "baseline.json", "--write-baseline", "baseline.json")
     assert weaklink(*again).returncode == 0
     assert path.read_bytes() == before
-    assert [(one["code"], one["path"], one["count"]) for one in json.loads(before)["faults"]] == [
+    assert [(fault["code"], fault["path"], fault["count"]) for fault in json.loads(before)["faults"]] == [
         ("J103", "log.jsonl", 1),
         ("J104", "log.jsonl", 1),
     ]
@@ -116,8 +116,8 @@ def test_a_baseline_is_not_written_of_half_a_check(weaklink: Run, log: Path) -> 
 )
 def test_what_is_no_baseline_is_refused(weaklink: Run, log: Path, content: str, why: str) -> None:
     log.with_name("baseline.json").write_text(content)
-    code, found, said = against(weaklink)
-    assert (code, found) == (2, [])
+    code, result, said = against(weaklink)
+    assert (code, result) == (2, [])
     assert why in said
 
 
@@ -125,9 +125,9 @@ def test_a_fingerprint_does_not_depend_on_the_wording(tmp_path: Path) -> None:
     write(tmp_path / "log.jsonl", COMMA)
     (trace,) = read_source(tmp_path / "log.jsonl").records
     assert isinstance(trace, Trace)
-    (one,) = inspect_trace(trace).diagnostics
-    reworded = Diagnostic(one.location, replace(one.fault, message="Said otherwise.", hint=None))
-    assert Fingerprints(trace).of(one, COMMA) == Fingerprints(trace).of(reworded, COMMA)
+    (diagnostics,) = inspect_trace(trace).diagnostics
+    reworded = Diagnostic(diagnostics.location, replace(diagnostics.fault, message="Said otherwise.", hint=None))
+    assert Fingerprints(trace).of(diagnostics, COMMA) == Fingerprints(trace).of(reworded, COMMA)
     elsewhere = replace(trace.turns[0], parts=(replace(trace.turns[0].parts[0], text="Stop."),))
     other = replace(trace, turns=(elsewhere, trace.turns[1]))
-    assert Fingerprints(trace).of(one, COMMA) != Fingerprints(other).of(one, COMMA)
+    assert Fingerprints(trace).of(diagnostics, COMMA) != Fingerprints(other).of(diagnostics, COMMA)

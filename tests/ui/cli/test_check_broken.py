@@ -103,8 +103,8 @@ def test_json_lists_it_with_its_place(weaklink: Run, log: Path) -> None:
         "code": "T404",
         "message": NEVER_ANSWERED,
     }
-    place = (broken["turn"], broken["part"], broken["start"], broken["end"], broken["line"], broken["column"])
-    assert place == (2, "call:0", 0, len('{"path": "a.txt"}'), 1, 1)
+    location = (broken["turn"], broken["part"], broken["start"], broken["end"], broken["line"], broken["column"])
+    assert location == (2, "call:0", 0, len('{"path": "a.txt"}'), 1, 1)
 
 
 def test_sarif_has_an_error_at_its_characters(weaklink: Run, log: Path) -> None:
@@ -112,12 +112,12 @@ def test_sarif_has_an_error_at_its_characters(weaklink: Run, log: Path) -> None:
     value = json.loads(done.stdout)
     jsonschema.validate(value, SCHEMA, format_checker=jsonschema.FormatChecker())
     results = value["runs"][0]["results"]
-    assert [(one["ruleId"], one["level"]) for one in results] == [("T404", "error"), ("T404", "warning")]
+    assert [(record["ruleId"], record["level"]) for record in results] == [("T404", "error"), ("T404", "warning")]
     assert results[0]["message"]["text"] == f"Broke at step 1: {NEVER_ANSWERED}"
     region = results[0]["locations"][0]["physicalLocation"]["region"]
     text = log.read_text(encoding="utf-8").splitlines()[region["startLine"] - 1]
     assert json.loads(f'"{text[region["startColumn"] - 1 : region["endColumn"] - 1]}"') == '{"path": "a.txt"}'
-    prints = [one["partialFingerprints"]["weaklinkFault/v1"] for one in results]
+    prints = [record["partialFingerprints"]["weaklinkFault/v1"] for record in results]
     assert prints[0] != prints[1]
 
 

@@ -121,7 +121,7 @@ def test_patterns_and_budgets_of_the_configuration_judge_the_traces(tmp_path: Pa
 
 
 def _codes(ran: "subprocess.CompletedProcess[bytes]") -> set[str]:
-    return {one["code"] for one in json.loads(ran.stdout)["diagnostics"]}
+    return {diagnostic["code"] for diagnostic in json.loads(ran.stdout)["diagnostics"]}
 
 
 def test_a_pattern_that_cannot_be_read_is_said(tmp_path: Path, weaklink: Run) -> None:

@@ -48,8 +48,8 @@ def sarif(run: Run, *words: str, code: int = 1) -> dict[str, Any]:
     assert done.stdout.isascii()
     value: dict[str, Any] = json.loads(done.stdout)
     jsonschema.validate(value, SCHEMA, format_checker=jsonschema.FormatChecker())
-    found: dict[str, Any] = value["runs"][0]
-    return found
+    sarif_run: dict[str, Any] = value["runs"][0]
+    return sarif_run
 
 
 def test_sarif_is_valid_and_lists_every_rule(weaklink: Run, logs: Path) -> None:
@@ -73,10 +73,10 @@ def test_sarif_of_nothing_is_valid_too(weaklink: Run, logs: Path) -> None:
 
 def test_sarif_names_file_line_turn_and_part(weaklink: Run, logs: Path) -> None:
     result = sarif(weaklink, "logs")["results"][0]
-    (place,) = result["locations"]
-    assert unquote(place["physicalLocation"]["artifactLocation"]["uri"]) == "logs/a b,c:ü%.jsonl"
-    assert place["physicalLocation"]["region"]["startLine"] == 2
-    assert place["logicalLocations"][0]["fullyQualifiedName"] == "line 2/t2/turn 1/text"
+    (location,) = result["locations"]
+    assert unquote(location["physicalLocation"]["artifactLocation"]["uri"]) == "logs/a b,c:ü%.jsonl"
+    assert location["physicalLocation"]["region"]["startLine"] == 2
+    assert location["logicalLocations"][0]["fullyQualifiedName"] == "line 2/t2/turn 1/text"
     told = result["properties"]
     assert COMMA[told["charOffset"] : told["charOffset"] + told["charLength"]] == told["snippet"] == ","
 
@@ -86,21 +86,21 @@ def test_sarif_fixes_lie_where_the_file_has_the_fault(weaklink: Run, logs: Path,
     (logs / "rows.jsonl").write_text("\n" + rows("é\t" + SOUND, "é\t\U0001f600" + COMMA))
     talk = {"messages": [{"role": "user", "content": COMMA}, {"role": "assistant", "content": COMMA}]}
     (logs / "talks.jsonl").write_text(json.dumps({"session_id": "a", **talk}) + "\n")
-    found = [one for one in sarif(weaklink, f"logs/{name}")["results"] if one["ruleId"] == "J104"]
-    (change,) = found[-1]["fixes"][0]["artifactChanges"]
+    matching = [result for result in sarif(weaklink, f"logs/{name}")["results"] if result["ruleId"] == "J104"]
+    (change,) = matching[-1]["fixes"][0]["artifactChanges"]
     text = (logs / name).read_text(encoding="utf-8")
     before, after = (COMMA, SOUND) if name == "raw.txt" else (json.dumps(COMMA)[1:-1], json.dumps(SOUND)[1:-1])
-    at = text.rindex(before)
-    assert applied(text, change["replacements"]) == text[:at] + after + text[at + len(before) :]
+    start = text.rindex(before)
+    assert applied(text, change["replacements"]) == text[:start] + after + text[start + len(before) :]
 
 
 def test_a_trace_file_points_at_no_line_of_its_own(weaklink: Run, logs: Path) -> None:
     assert weaklink("import", "logs/raw.txt", "--db", "w.db").returncode == 0
     exported = weaklink("export", "1", "--db", "w.db")
     (logs / "t.jsonl").write_bytes(exported.stdout)
-    places = [one["locations"][0]["physicalLocation"] for one in sarif(weaklink, "logs/t.jsonl")["results"]]
+    places = [result["locations"][0]["physicalLocation"] for result in sarif(weaklink, "logs/t.jsonl")["results"]]
     assert places
-    assert not any("region" in place for place in places)
+    assert not any("region" in location for location in places)
 
 
 def test_a_trace_of_a_trace_file_is_named_by_its_number_in_that_file(weaklink: Run, tmp_path: Path) -> None:
@@ -113,26 +113,26 @@ def test_a_trace_of_a_trace_file_is_named_by_its_number_in_that_file(weaklink: R
     (tmp_path / "t.jsonl").write_bytes(exported.stdout)
     shown = weaklink("check", "t.jsonl").stdout.decode()
     assert re.findall(r"^t\.jsonl:.*", shown, re.MULTILINE) == ["t.jsonl:trace 2 t2", "t.jsonl:trace 3 t2"]
-    found = json.loads(weaklink("check", "t.jsonl", "--output", "json").stdout)
-    assert {one["record"] for one in found["diagnostics"]} == {"trace 2", "trace 3"}
-    assert {one["record"] for one in found["broken_chains"]} == {"trace 2", "trace 3"}
+    payload = json.loads(weaklink("check", "t.jsonl", "--output", "json").stdout)
+    assert {diagnostic["record"] for diagnostic in payload["diagnostics"]} == {"trace 2", "trace 3"}
+    assert {chain["record"] for chain in payload["broken_chains"]} == {"trace 2", "trace 3"}
 
 
 def applied(text: str, replacements: list[dict[str, Any]]) -> str:
     """A text with SARIF replacements made, counted in code points."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    for one in reversed(replacements):
-        region = one["deletedRegion"]
+    for replacement in reversed(replacements):
+        region = replacement["deletedRegion"]
         start = starts[region["startLine"] - 1] + region["startColumn"] - 1
         end = starts[region["endLine"] - 1] + region["endColumn"] - 1
-        text = text[:start] + one["insertedContent"]["text"] + text[end:]
+        text = text[:start] + replacement["insertedContent"]["text"] + text[end:]
     return text
 
 
 def test_fingerprints_stay_when_records_move(weaklink: Run, tmp_path: Path) -> None:
     def prints(*texts: str) -> list[str]:
         (tmp_path / "log.jsonl").write_text(rows(*texts))
-        return [one["partialFingerprints"]["weaklinkFault/v1"] for one in sarif(weaklink, "log.jsonl")["results"]]
+        return [result["partialFingerprints"]["weaklinkFault/v1"] for result in sarif(weaklink, "log.jsonl")["results"]]
 
     first = prints(COMMA, RENAMED)
     assert len(set(first)) == 2
@@ -211,10 +211,18 @@ def test_a_difference_between_layers_is_at_the_later_text_and_the_earlier_one_is
 ) -> None:
     write_trace_file(tmp_path / "cut.jsonl", [TRACE])
     words = ("cut.jsonl", "--select", "L8", "--fail-on", "warning")
-    (found,) = json.loads(weaklink("check", "--output", "json", *words).stdout)["diagnostics"]
-    place = {key: found[key] for key in ("code", "turn", "part", "start", "end", "line", "column")}
-    assert place == {"code": "L809", "turn": 6, "part": "sent:3:text", "start": 20, "end": 25, "line": 1, "column": 21}
-    assert found["against"] == {"turn": 3, "part": "text", "start": 20, "end": 50}
+    (payload,) = json.loads(weaklink("check", "--output", "json", *words).stdout)["diagnostics"]
+    location = {key: payload[key] for key in ("code", "turn", "part", "start", "end", "line", "column")}
+    assert location == {
+        "code": "L809",
+        "turn": 6,
+        "part": "sent:3:text",
+        "start": 20,
+        "end": 25,
+        "line": 1,
+        "column": 21,
+    }
+    assert payload["against"] == {"turn": 3, "part": "text", "start": 20, "end": 50}
     said = weaklink("check", *words).stdout.decode()
     assert "turn 6, message 3 of its request, text, line 1 column 21" in said
     assert "order 4711 was shipp[cut]" in said
@@ -230,9 +238,9 @@ def test_a_run_with_other_arguments_is_at_those(weaklink: Run, tmp_path: Path) -
         with log.assistant() as turn:
             turn.call("weather", '{"city": "Oslo"}', id="call_1")
         log.tool("4 degrees", call_id="call_1", name="weather", executed='{"city": "Rome"}')
-    (found,) = json.loads(weaklink("check", "--output", "json", "run.jsonl", "--select", "L8").stdout)["diagnostics"]
-    assert (found["turn"], found["part"], found["start"], found["end"]) == (3, "run:arguments", 0, 16)
-    assert found["against"] == {"turn": 2, "part": "call:0", "start": 0, "end": 16}
+    (payload,) = json.loads(weaklink("check", "--output", "json", "run.jsonl", "--select", "L8").stdout)["diagnostics"]
+    assert (payload["turn"], payload["part"], payload["start"], payload["end"]) == (3, "run:arguments", 0, 16)
+    assert payload["against"] == {"turn": 2, "part": "call:0", "start": 0, "end": 16}
     assert "the arguments that were executed" in weaklink("check", "run.jsonl").stdout.decode()
 
 

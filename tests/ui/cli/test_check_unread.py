@@ -38,10 +38,13 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def found(run: Run, *words: str, code: int) -> list[tuple[str, str, int | None, int | None]]:
+def listed_faults(run: Run, *words: str, code: int) -> list[tuple[str, str, int | None, int | None]]:
     done = run("check", "--output", "json", *words)
     assert done.returncode == code, done.stderr
-    return [(one["code"], one["path"], one["line"], one["column"]) for one in json.loads(done.stdout)["diagnostics"]]
+    return [
+        (diagnostic["code"], diagnostic["path"], diagnostic["line"], diagnostic["column"])
+        for diagnostic in json.loads(done.stdout)["diagnostics"]
+    ]
 
 
 def broken_at(line: str) -> int:
@@ -52,7 +55,7 @@ def broken_at(line: str) -> int:
 
 
 def test_a_row_that_is_cut_off_fails_at_its_line_and_column(weaklink: Run, log: Path) -> None:
-    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 2, broken_at(CUT))]
+    assert listed_faults(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 2, broken_at(CUT))]
     done = weaklink("check", "log.jsonl")
     assert done.returncode == 1
     assert f"log.jsonl:2:{broken_at(CUT)}" in done.stdout.decode()
@@ -67,7 +70,7 @@ def test_every_output_has_it_as_a_failure(weaklink: Run, log: Path) -> None:
     assert (result["ruleId"], result["level"]) == ("C511", "error")
     assert (region["startLine"], region["startColumn"]) == (2, column)
     root = ET.fromstring(weaklink("check", "log.jsonl", "--output", "junit").stdout)
-    assert (root.get("failures"), [one.get("type") for one in root.iter("failure")]) == (
+    assert (root.get("failures"), [failure.get("type") for failure in root.iter("failure")]) == (
         "1",
         ["C511 unreadable-record"],
     )
@@ -118,7 +121,7 @@ def test_a_named_file_that_could_not_be_read_fails(weaklink: Run, log: Path, nam
             with socket.socket(socket.AF_UNIX) as server:
                 server.bind(str(path))
     log.write_text(f"{GOOD}\n")
-    assert found(weaklink, "log.jsonl", name, code=1) == [("C513", name, 1, 1)]
+    assert listed_faults(weaklink, "log.jsonl", name, code=1) == [("C513", name, 1, 1)]
     assert weaklink("check", "log.jsonl", name, "--allow-skipped").returncode == 0
     assert weaklink("check", name).returncode == 2
 
@@ -131,12 +134,12 @@ def test_a_file_of_no_source_in_a_folder_fails_only_with_strict(weaklink: Run, l
     os.mkfifo(folder / "pipe")
     for path in ("logs", "log*"):
         log.write_text(f"{GOOD}\n")
-        assert found(weaklink, path, code=0) == []
-        assert [code for code, *_ in found(weaklink, path, "--strict", code=1)] == ["C513", "C513"]
-    assert found(weaklink, "logs/*", "--allow-skipped", code=0) == []
-    assert [path for _, path, *_ in found(weaklink, "logs/*", code=1)] == ["logs/notes.md", "logs/pipe"]
+        assert listed_faults(weaklink, path, code=0) == []
+        assert [code for code, *_ in listed_faults(weaklink, path, "--strict", code=1)] == ["C513", "C513"]
+    assert listed_faults(weaklink, "logs/*", "--allow-skipped", code=0) == []
+    assert [path for _, path, *_ in listed_faults(weaklink, "logs/*", code=1)] == ["logs/notes.md", "logs/pipe"]
     (folder / "log.jsonl").write_text(f"{GOOD}\n{CUT}\n")
-    assert [code for code, *_ in found(weaklink, "logs", code=1)] == ["C511"]
+    assert [code for code, *_ in listed_faults(weaklink, "logs", code=1)] == ["C511"]
 
 
 def test_what_holds_no_request_to_a_model_is_no_failure(weaklink: Run, tmp_path: Path) -> None:
@@ -151,18 +154,18 @@ def test_what_holds_no_request_to_a_model_is_no_failure(weaklink: Run, tmp_path:
     entries = [entry("/v1/chat/completions", json.dumps(asked), answered), entry("/telemetry", "{}", {})]
     har = tmp_path / "log.har"
     har.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
-    assert found(weaklink, "log.har", "--strict", code=0) == []
+    assert listed_faults(weaklink, "log.har", "--strict", code=0) == []
     entries.append(entry("/v1/chat/completions", json.dumps(asked)[:30], answered))
     har.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
-    assert [code for code, *_ in found(weaklink, "log.har", code=1)] == ["C511"]
+    assert [code for code, *_ in listed_faults(weaklink, "log.har", code=1)] == ["C511"]
 
 
 def test_a_baseline_knows_it_wherever_it_moves_to(weaklink: Run, log: Path) -> None:
     assert weaklink("check", "log.jsonl", "--write-baseline", "known.json").returncode == 0
     log.write_text(f"{GOOD}\n{GOOD}\n{CUT}\n", encoding="utf-8")
-    assert found(weaklink, "log.jsonl", "--baseline", "known.json", code=0) == []
+    assert listed_faults(weaklink, "log.jsonl", "--baseline", "known.json", code=0) == []
     log.write_text(f"{CUT}\n{GOOD}\n{CUT}\n", encoding="utf-8")
-    assert len(found(weaklink, "log.jsonl", "--baseline", "known.json", code=1)) == 1
+    assert len(listed_faults(weaklink, "log.jsonl", "--baseline", "known.json", code=1)) == 1
     log.write_text(f"{GOOD}\n", encoding="utf-8")
     assert (
         b"1 fault of the baseline no longer occurs" in weaklink("check", "log.jsonl", "--baseline", "known.json").stderr
@@ -176,8 +179,8 @@ def test_standard_input_and_the_shells_pipes_are_read(weaklink: Run, tmp_path: P
 
     command = ("check", "--output", "json")
     done = weaklink(*command, "-", stdin=raw)
-    (one,) = json.loads(done.stdout)["diagnostics"]
-    assert (done.returncode, one["path"], one["line"]) == (1, "-", 2)
+    (payload,) = json.loads(done.stdout)["diagnostics"]
+    assert (done.returncode, payload["path"], payload["line"]) == (1, "-", 2)
     reads, writes = os.pipe()
     os.write(writes, raw)
     os.close(writes)
@@ -191,31 +194,33 @@ def test_standard_input_and_the_shells_pipes_are_read(weaklink: Run, tmp_path: P
         pass_fds=(reads,),
     )
     os.close(reads)
-    (one,) = json.loads(done.stdout)["diagnostics"]
-    assert (done.returncode, one["line"], one["column"]) == (1, 2, broken_at(CUT))
+    (payload,) = json.loads(done.stdout)["diagnostics"]
+    assert (done.returncode, payload["line"], payload["column"]) == (1, 2, broken_at(CUT))
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("at", [1, 2, 3])
-def test_entries_of_an_array_have_their_line_and_column(weaklink: Run, log: Path, indent: int | None, at: int) -> None:
+@pytest.mark.parametrize("index", [1, 2, 3])
+def test_entries_of_an_array_have_their_line_and_column(
+    weaklink: Run, log: Path, indent: int | None, index: int
+) -> None:
     entries = [json.dumps(json.loads(GOOD), indent=indent, ensure_ascii=False)] * 3
-    entries[at - 1] = '"é no row"'
+    entries[index - 1] = '"é no row"'
     text = "[" + ", ".join(entries) + "]\n"
     log.write_text(text, encoding="utf-8")
     before = text[: text.index('"é no row"')]
-    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
-    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", *place)]
+    location = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    assert listed_faults(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", *location)]
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
 def test_an_array_that_is_not_closed_fails_at_the_end_of_the_file(weaklink: Run, log: Path, ending: str) -> None:
     log.write_text(f"[\n{GOOD},\n{GOOD}{ending}", encoding="utf-8")
-    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 3, len(GOOD))]
+    assert listed_faults(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 3, len(GOOD))]
 
 
 @pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github", "gitlab", "markdown"])
 def test_a_secret_in_lines_that_are_no_records_is_not_shown(weaklink: Run, tmp_path: Path, output: str) -> None:
-    body = ["".join(f"{(7 * line + at) % 36:x}Q"[-2:] for at in range(32)) for line in range(200)]
+    body = ["".join(f"{(7 * line + offset) % 36:x}Q"[-2:] for offset in range(32)) for line in range(200)]
     lines = ["{bad", "-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----", "<parameter=password>"]
     lines += ["Tr0ub4dor&3xtra", "</parameter>", GOOD, '"api_key":', '  "hunter2hunter2"', "plain words"]
     (tmp_path / "log.jsonl").write_text("\n".join([GOOD, *lines]), encoding="utf-8")
@@ -270,7 +275,7 @@ def test_a_broken_entry_of_a_har_document_is_told_with_its_line_and_column(
     (tmp_path / "t.har").write_bytes(pack(text.encode()))
     lines = text.split("\n")
     columns = {number: lines[number - 1].find(word) + 1 for number, word in ((5, "tru}"), (6, "{"), (8, "nope"))}
-    unread = [one for one in found(weaklink, "t.har", "--select", "C511", code=1) if one[0] == "C511"]
+    unread = [record for record in listed_faults(weaklink, "t.har", "--select", "C511", code=1) if record[0] == "C511"]
     assert unread == [("C511", "t.har", line, column) for line, column in columns.items()]
 
 
@@ -279,7 +284,7 @@ def test_a_damaged_flow_is_told_with_its_byte(weaklink: Run, tmp_path: Path) -> 
     first = tnetstring(flow())
     (tmp_path / "t.mitm").write_bytes(first + damaged + b"no flow")
     done = weaklink("check", "t.mitm", "--select", "C511", "--output", "json")
-    said = [(one["record"], one["message"]) for one in json.loads(done.stdout)["diagnostics"]]
+    said = [(diagnostic["record"], diagnostic["message"]) for diagnostic in json.loads(done.stdout)["diagnostics"]]
     second = len(first) + len(damaged)
     assert [record for record, _ in said] == ["flow 2", "flow 3"]
     assert f"it begins at byte {len(first):,} of the content" in said[0][1]

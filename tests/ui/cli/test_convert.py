@@ -35,8 +35,13 @@ def test_a_bad_line_is_answered_by_its_error_and_the_rest_goes_on(weaklink: Run)
     done = weaklink("data", "convert", "--to", "hermes", stdin=given)
     assert done.returncode == 1
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [list(one) for one in told] == [["id", "error"], ["id", "error"], ["id", "error"], ["id", "text", "dropped"]]
-    assert [one["id"] for one in told] == [None, 7, None, 8]
+    assert [list(line) for line in told] == [
+        ["id", "error"],
+        ["id", "error"],
+        ["id", "error"],
+        ["id", "text", "dropped"],
+    ]
+    assert [record["id"] for record in told] == [None, 7, None, 8]
     assert done.stderr == b"weaklink: 3 lines could not be converted\n"
 
 

@@ -37,40 +37,40 @@ def spoil(path: Path, statement: str) -> None:
 
 def test_every_command_shows_the_rest_of_a_damaged_trace_and_says_what_is_lost(weaklink: Run, database: Path) -> None:
     spoil(database, "UPDATE part SET text = substr(text, 1, length(text) - 4) WHERE turn = 3 AND name = 'call:0'")
-    at = ("--db", str(database))
-    shown = weaklink("show", "1", *at)
+    options = ("--db", str(database))
+    shown = weaklink("show", "1", *options)
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert _TOLD in " ".join(shown.stdout.decode().split())
     assert "rain rain" in shown.stdout.decode()
-    whole = json.loads(weaklink("show", "1", "--json", *at).stdout)
+    whole = json.loads(weaklink("show", "1", "--json", *options).stdout)
     assert [note.startswith(_TOLD) for note in whole["notes"]] == [True]
     assert len(whole["turns"]) == 6
     for format_ in ("json", "html", "markdown", "trace"):
-        done = weaklink("export", "1", "--as", format_, "-o", f"out.{format_}", *at)
+        done = weaklink("export", "1", "--as", format_, "-o", f"out.{format_}", *options)
         assert done.returncode == 0, done.stderr
         assert "is damaged" in (database.parent / f"out.{format_}").read_text(), format_
-    assert json.loads(weaklink("list", "--json", *at).stdout)["id"] == 1
-    assert weaklink("search", "rain", *at).returncode == 0
-    check = weaklink("db", "check", *at)
+    assert json.loads(weaklink("list", "--json", *options).stdout)["id"] == 1
+    assert weaklink("search", "rain", *options).returncode == 0
+    check = weaklink("db", "check", *options)
     assert check.returncode == 1
     assert f"trace 1: {_TOLD}" in check.stdout.decode()
-    repair = weaklink("db", "repair", *at)
+    repair = weaklink("db", "repair", *options)
     assert repair.returncode == 1
     assert f"not repaired: trace 1: {_TOLD}" in repair.stdout.decode()
 
 
 def test_a_list_shows_what_it_can_read_of_a_damaged_row_and_a_repair_rebuilds_it(weaklink: Run, database: Path) -> None:
-    at = ("--db", str(database))
-    before = json.loads(weaklink("list", "--json", *at).stdout)
+    options = ("--db", str(database))
+    before = json.loads(weaklink("list", "--json", *options).stdout)
     spoil(database, "UPDATE trace SET errors = 12, status = 'no such status'")
-    listed = json.loads(weaklink("list", "--json", *at).stdout)
+    listed = json.loads(weaklink("list", "--json", *options).stdout)
     assert (listed["damaged"], listed["name"], listed["turns"]) == (True, "agent", 6)
-    assert weaklink("list", *at).stdout.startswith(b"damaged\t1\t")
-    repair = weaklink("db", "repair", *at)
+    assert weaklink("list", *options).stdout.startswith(b"damaged\t1\t")
+    repair = weaklink("db", "repair", *options)
     assert (repair.returncode, repair.stderr) == (0, b"")
-    assert json.loads(weaklink("list", "--json", *at).stdout) == before
-    assert weaklink("db", "check", *at).returncode == 0
-    assert weaklink("db", "repair", *at).stdout == b"nothing to repair\n"
+    assert json.loads(weaklink("list", "--json", *options).stdout) == before
+    assert weaklink("db", "check", *options).returncode == 0
+    assert weaklink("db", "repair", *options).stdout == b"nothing to repair\n"
 
 
 def test_a_replay_leaves_a_damaged_exchange_out_and_says_so(weaklink: Run, database: Path) -> None:

@@ -36,12 +36,12 @@ def row(number: int) -> dict[str, Any]:
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(data_row) + "\n" for data_row in rows), encoding="utf-8")
     return str(path)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return [dict(one.value) for one in read_file(str(path))]
+    return [dict(file.value) for file in read_file(str(path))]
 
 
 def test_the_share_of_injected_rows_is_met_and_the_copies_stay(weaklink: Run, tmp_path: Path) -> None:
@@ -50,17 +50,17 @@ def test_the_share_of_injected_rows_is_met_and_the_copies_stay(weaklink: Run, tm
     done = weaklink("data", "inject", file, "--share", "0.25", "--seed", "5", "--output", str(out))
     assert done.returncode == 0
     written = read(out)
-    injected = [one for one in written if "injected" in one]
-    assert [one for one in written if "injected" not in one] == rows
+    injected = [data_row for data_row in written if "injected" in data_row]
+    assert [data_row for data_row in written if "injected" not in data_row] == rows
     assert len(injected) == 20
     assert b"20 rows injected (25.0 % of 80)" in done.stderr
     checked = weaklink("check", str(out), "--output", "json")
-    found = [(one["record"], one["code"]) for one in json.loads(checked.stdout)["diagnostics"]]
+    collected = [(diagnostic["record"], diagnostic["code"]) for diagnostic in json.loads(checked.stdout)["diagnostics"]]
     twins = {rule.code: twin.code for rule, twin in TWINS.items()}  # `check` has the engine's rules
-    codes = {*found, *((record, twins.get(code, code)) for record, code in found)}
-    for number, one in enumerate(written, 1):
-        if "injected" in one:
-            assert (f"line {number}", one["injected"]["code"]) in codes
+    codes = {*collected, *((record, twins.get(code, code)) for record, code in collected)}
+    for number, written_row in enumerate(written, 1):
+        if "injected" in written_row:
+            assert (f"line {number}", written_row["injected"]["code"]) in codes
 
 
 def test_a_seed_decides_whatever_the_number_of_processes(weaklink: Run, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_parquet_holds_the_provenance_and_the_kinds_can_be_chosen(weaklink: Run,
     done = weaklink(
         "data", "inject", file, "--only-injected", "--rates", "wrong-type=2,timeout=0", "--output", str(out)
     )
-    assert [one["injected"]["rule"] for one in read(out)] == ["wrong-type"] * 2
-    assert [one["injected"]["parent"] for one in read(out)] == ["r1", "r2"]
+    assert [record["injected"]["rule"] for record in read(out)] == ["wrong-type"] * 2
+    assert [record["injected"]["parent"] for record in read(out)] == ["r1", "r2"]
     assert b"1 row skipped: it has no call" in done.stderr
 
 

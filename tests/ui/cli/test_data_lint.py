@@ -47,8 +47,8 @@ def run(*words: str) -> Result:
 
 
 def diagnostics(done: Result) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(done.stdout)["diagnostics"]
-    return found
+    listed: list[dict[str, Any]] = json.loads(done.stdout)["diagnostics"]
+    return listed
 
 
 def write(name: str, *rows: dict[str, Any], junk: str = "") -> str:
@@ -65,19 +65,31 @@ def write(name: str, *rows: dict[str, Any], junk: str = "") -> str:
 def test_lint_reports_faults_and_fails(name: str) -> None:
     done = run("lint", write(name, GOOD, BAD), "--output", "json", "--ignore", "D714")
     assert done.exit_code == 1
-    (found,) = diagnostics(done)
-    assert (found["code"], found["record"]) == ("D703", "line 2" if name.endswith("jsonl") else "row 2")
+    (diagnostic,) = diagnostics(done)
+    assert (diagnostic["code"], diagnostic["record"]) == ("D703", "line 2" if name.endswith("jsonl") else "row 2")
     if name.endswith("jsonl"):
         assert (
-            Path(name).read_text(encoding="utf-8").splitlines()[1][found["column"] - 1 :].startswith('"no_tool_call"')
+            Path(name)
+            .read_text(encoding="utf-8")
+            .splitlines()[1][diagnostic["column"] - 1 :]
+            .startswith('"no_tool_call"')
         )
 
 
 def test_an_answer_that_is_only_reasoning_is_a_warning() -> None:
     answer = {"role": "assistant", "content": "<think>\nI need the position.\n</think>"}
     done = run("lint", write("rows.jsonl", {"messages": [ASK, answer]}), "--output", "json")
-    (found,) = diagnostics(done)
-    assert (done.exit_code, found["code"], found["severity"]) == (0, "T414", "warning")
+    (diagnostic,) = diagnostics(done)
+    assert (done.exit_code, diagnostic["code"], diagnostic["severity"]) == (0, "T414", "warning")
+
+
+def test_an_answer_whose_role_is_misspelt_is_not_to_be_removed() -> None:
+    answer = {"role": "asistant", "content": "It is in Oslo."}
+    said = {"role": "assistant", "content": "Which ship?"}
+    done = run("lint", write("rows.jsonl", {"messages": [ASK, said, ASK, answer]}), "--output", "json")
+    found = {one["code"]: one for one in diagnostics(done)}
+    assert "it may be `assistant`" in found["D701"]["message"]
+    assert all(one["hint"] != "Remove the last turn." for one in found.values())
 
 
 def test_a_clean_set_ends_with_0_and_a_baseline_lets_known_faults_pass() -> None:
@@ -109,7 +121,7 @@ def test_samples_are_compared_with_each_other_and_with_an_evaluation_set() -> No
         "--output",
         "json",
     )
-    assert sorted(one["code"] for one in diagnostics(done)) == ["D714", "D716", "D716"]
+    assert sorted(diagnostic["code"] for diagnostic in diagnostics(done)) == ["D714", "D716", "D716"]
 
 
 def test_a_call_in_another_format_than_the_set_is_found() -> None:
@@ -121,7 +133,7 @@ def test_a_call_in_another_format_than_the_set_is_found() -> None:
         ],
     }
     done = run("lint", write("train.jsonl", GOOD, {**GOOD, "id": 2}, other), "--select", "D712", "--output", "json")
-    assert [(one["code"], one["record"]) for one in diagnostics(done)] == [("D712", "line 3")]
+    assert [(diagnostic["code"], diagnostic["record"]) for diagnostic in diagnostics(done)] == [("D712", "line 3")]
 
 
 @pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github", "gitlab", "markdown"])
@@ -130,7 +142,7 @@ def test_every_output_names_the_rule(output: str) -> None:
 
 
 def test_the_output_is_the_same_for_any_number_of_jobs() -> None:
-    rows = [{**(BAD if at % 3 else GOOD), "id": at} for at in range(7)]
+    rows = [{**(BAD if index % 3 else GOOD), "id": index} for index in range(7)]
     write("train.jsonl", *rows, junk="{\n")
     words = ("lint", "train.jsonl", "--output", "json", "--ignore", "D715")
     assert run(*words).stdout == run(*words, "--jobs", "2").stdout
@@ -139,7 +151,7 @@ def test_the_output_is_the_same_for_any_number_of_jobs() -> None:
 def test_check_includes_the_rules_of_samples_but_for_those_of_sets() -> None:
     write("train.jsonl", GOOD, GOOD, BAD)
     done = CliRunner().invoke(weaklink, ["check", "train.jsonl", "--output", "json"], catch_exceptions=False)
-    assert [one["code"] for one in diagnostics(done)] == ["D703"]
+    assert [diagnostic["code"] for diagnostic in diagnostics(done)] == ["D703"]
 
 
 SECRET = {
@@ -177,20 +189,20 @@ def test_check_finds_in_a_training_set_of_every_shape_and_layout_what_lint_finds
     words = (path, "--output", "json", "--ignore", "D714,D715")
     linted = run("lint", *words)
     checked = CliRunner().invoke(weaklink, ["check", *words], catch_exceptions=False)
-    found = [_place(one) for one in diagnostics(linted)]
-    assert [_place(one) for one in diagnostics(checked)] == found
-    assert any(place[-1].startswith("D7") for place in found)
+    places = [_place(diagnostic) for diagnostic in diagnostics(linted)]
+    assert [_place(diagnostic) for diagnostic in diagnostics(checked)] == places
+    assert any(location[-1].startswith("D7") for location in places)
     assert "hunter2" not in checked.stdout
 
 
 TWINS = {engine.code: data.code for engine, data in engine_faults.TWINS.items()}
 
 
-def _place(found: dict[str, Any]) -> tuple[Any, ...]:
+def _place(diagnostic: dict[str, Any]) -> tuple[Any, ...]:
     """Where a fault is, and its code in `data lint`: `check` has the code that every trace has."""
     return (
-        *(found[name] for name in ("path", "record", "turn", "part", "start", "end")),
-        TWINS.get(found["code"], found["code"]),
+        *(diagnostic[name] for name in ("path", "record", "turn", "part", "start", "end")),
+        TWINS.get(diagnostic["code"], diagnostic["code"]),
     )
 
 
@@ -301,9 +313,9 @@ def test_a_sample_that_differs_in_the_users_words_alone_is_a_near_duplicate(
     second: dict[str, str], codes: list[str]
 ) -> None:
     other = {**GOOD, "id": "other", "messages": [second, *GOOD["messages"][1:]]}
-    found = diagnostics(run("lint", write("a.jsonl", GOOD, other), "--output", "json"))
-    assert [one["code"] for one in found] == codes
-    assert all(one["record"] == "line 2" for one in found)
+    listed = diagnostics(run("lint", write("a.jsonl", GOOD, other), "--output", "json"))
+    assert [record["code"] for record in listed] == codes
+    assert all(record["record"] == "line 2" for record in listed)
 
 
 @pytest.mark.one_in(3)
@@ -312,12 +324,12 @@ def test_rows_that_are_read_together_have_the_faults_of_each_alone(
     rows: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [json.dumps(row) for row in faulty_rows(200, 5)]
-    for place in range(63, len(lines), 9):  # rows that cannot be read, also between two batches
-        lines[place] = '{"messages": ['
+    for index in range(63, len(lines), 9):  # rows that cannot be read, also between two batches
+        lines[index] = '{"messages": ['
     Path("set.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     together = run("lint", "set.jsonl", "--output", "json", "--map", "talk=messages").stdout
     monkeypatch.setattr(options, "_BATCH_ROWS", rows)
     monkeypatch.setattr(options, "_BATCH_BYTES", size)
     assert run("lint", "set.jsonl", "--output", "json", "--map", "talk=messages").stdout == together
-    assert {one["code"] for one in json.loads(together)["diagnostics"]} >= {"C511", "D706", "D710"}
-    assert len({one["record"] for one in json.loads(together)["diagnostics"]}) > 90
+    assert {diagnostic["code"] for diagnostic in json.loads(together)["diagnostics"]} >= {"C511", "D706", "D710"}
+    assert len({diagnostic["record"] for diagnostic in json.loads(together)["diagnostics"]}) > 90

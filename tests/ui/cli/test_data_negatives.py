@@ -13,7 +13,8 @@ NAMES = ("get_weather", "create_invoice", "set_alarm", "play_music")
 def row(number: int) -> dict[str, Any]:
     name = NAMES[0] if number % 10 else NAMES[1 + number // 10 % 3]
     tools = [
-        {"name": one, "parameters": {"type": "object", "properties": {one[-4:]: {"type": "string"}}}} for one in NAMES
+        {"name": record, "parameters": {"type": "object", "properties": {record[-4:]: {"type": "string"}}}}
+        for record in NAMES
     ]
     subject = name.partition("_")[2]
     call = json.dumps({"name": name, "arguments": {name[-4:]: "x"}})
@@ -33,12 +34,12 @@ def test_the_share_is_reached_and_rare_tools_are_not_drowned(weaklink: Run, tmp_
     done = weaklink("data", "negatives", file, "--share", "0.3", "--seed", "2")
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    made = [one["negative"] for one in rows if "negative" in one]
+    made = [record["negative"] for record in rows if "negative" in record]
     assert len(made) == 30
-    assert [one for one in rows if "negative" not in one] == [row(number) for number in range(70)]
-    by_tool = Counter(one["tool"] for one in made)
+    assert [data_row for data_row in rows if "negative" not in data_row] == [row(number) for number in range(70)]
+    by_tool = Counter(record["tool"] for record in made)
     assert set(by_tool) == set(NAMES)
-    assert {one["kind"] for one in made} == {"tool-removed", "already-given"}
+    assert {record["kind"] for record in made} == {"tool-removed", "already-given"}
     assert b"30 negatives" in done.stderr
     assert b"30.0 % of 100 rows without a call" in done.stderr
 

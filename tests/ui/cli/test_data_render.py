@@ -17,7 +17,7 @@ ANSWER = '<think>\nI look.\n</think>\n<tool_call>\n{"name": "get_weather", "argu
 
 
 def write(path: Path, *rows: Any) -> str:
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
 
 
@@ -29,9 +29,9 @@ def scenario(answer: str = ANSWER) -> dict[str, Any]:
 def test_a_scenario_is_a_row_in_each_of_the_eleven_formats(weaklink: Run, tmp_path: Path) -> None:
     done = weaklink("data", "render", write(tmp_path / "a.jsonl", scenario()))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one["format"] for one in rows] == list(FORMATS)
+    assert [row["format"] for row in rows] == list(FORMATS)
     assert len(rows) == 11
-    assert {one["scenario"] for one in rows} == {"s1"}
+    assert {row["scenario"] for row in rows} == {"s1"}
     assert b"1 scenario as 11 rows" in done.stderr
 
 
@@ -47,8 +47,8 @@ def test_what_is_rendered_is_clean_in_each_format(weaklink: Run, tmp_path: Path,
     rendered = tmp_path / "b.jsonl"
     assert weaklink("data", "render", file, "--output", str(rendered)).returncode == 0
     done = weaklink("data", "lint", str(rendered), "--ignore", "D714,D715", "--output", "json")
-    found = [one for one in json.loads(done.stdout)["diagnostics"] if one["code"][0] == "D"]
-    assert [(one["record"], one["code"]) for one in found if one["severity"] != "info"] == []
+    reported = [diagnostic for diagnostic in json.loads(done.stdout)["diagnostics"] if diagnostic["code"][0] == "D"]
+    assert [(record["record"], record["code"]) for record in reported if record["severity"] != "info"] == []
 
 
 def test_what_a_format_cannot_hold_is_said_or_skipped(weaklink: Run, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def row(source: str | None, *answers: str) -> dict[str, Any]:
 
 
 def write(path: Path, *rows: dict[str, Any]) -> str:
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(data_row) + "\n" for data_row in rows), encoding="utf-8")
     return str(path)
 
 
@@ -133,12 +133,12 @@ def test_a_chat_template_gives_the_lengths_of_its_own_text(
     words = ("--tokenizer", str(tmp_path / "tokenizer.json"), "--chat-template", str(template), *options)
     done = weaklink("data", "report", path, *words, "--max-tokens", "13", "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    payload = json.loads(done.stdout)
     rendered = weaklink("data", "render", path, *words)
     lengths = [json.loads(line)["tokens"] for line in rendered.stdout.splitlines()]
     assert lengths == [12, 14]
-    assert found["lengths"]["tokens"] == {"median": 12, "p95": 12, "max": 14}
-    assert (found["samples"], found["budget"]["tokens"], found["budget"]["samples_cut"]) == (3, 26, 1)
+    assert payload["lengths"]["tokens"] == {"median": 12, "p95": 12, "max": 14}
+    assert (payload["samples"], payload["budget"]["tokens"], payload["budget"]["samples_cut"]) == (3, 26, 1)
     assert b"1 row without a length: the chat template refuses them; the first: " in done.stderr
     assert b"no system" in done.stderr
     refused = weaklink("data", "report", path, "--chat-template", str(template))

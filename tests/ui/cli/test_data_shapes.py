@@ -101,8 +101,8 @@ def write(path: Path, row: dict[str, Any]) -> str:
 def test_a_broken_call_is_one_fault_and_is_repaired_in_its_place(weaklink: Run, tmp_path: Path, shape: str) -> None:
     path = write(tmp_path / "a.jsonl", rows_with(BROKEN)[shape])
     linted = weaklink("data", "lint", path, "--no-config", "--output", "json")
-    found = json.loads(linted.stdout)["diagnostics"]
-    assert [one["code"] for one in found if one["severity"] != "info"] == ["J104"]
+    payload = json.loads(linted.stdout)["diagnostics"]
+    assert [record["code"] for record in payload if record["severity"] != "info"] == ["J104"]
     done = weaklink("data", "fix", path, "--output", str(tmp_path / "b.jsonl"))
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "b.jsonl").read_text()) == rows_with(ARGUMENTS)[shape]

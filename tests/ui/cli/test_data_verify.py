@@ -24,13 +24,14 @@ def row(city: str, prompt: str = "p1", **more: Any) -> dict[str, Any]:
 
 def write(path: Path, *rows: Any) -> str:
     path.write_text(
-        "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows), encoding="utf-8"
+        "".join((data_row if isinstance(data_row, str) else json.dumps(data_row)) + "\n" for data_row in rows),
+        encoding="utf-8",
     )
     return str(path)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return [dict(one.value) for one in read_file(str(path))]
+    return [dict(file.value) for file in read_file(str(path))]
 
 
 def test_verdicts_are_json_lines_of_the_stable_keys(weaklink: Run, tmp_path: Path) -> None:
@@ -42,10 +43,10 @@ def test_verdicts_are_json_lines_of_the_stable_keys(weaklink: Run, tmp_path: Pat
     assert (good["id"], good["record"], good["verifier"], good["passed"], good["diagnostics"]) == (
         "x", "line 1", "tool-use", True, [],
     )  # fmt: skip
-    (found,) = bad["diagnostics"]
+    (diagnostic,) = bad["diagnostics"]
     text = call("Rome")
-    assert (found["code"], found["turn"], found["part"]) == ("V904", 2, "text")
-    assert text[found["start"] : found["end"]] == '"Rome"'
+    assert (diagnostic["code"], diagnostic["turn"], diagnostic["part"]) == ("V904", 2, "text")
+    assert text[diagnostic["start"] : diagnostic["end"]] == '"Rome"'
     assert weaklink("data", "verify", file, "--ignore", "V904").returncode == 0
 
 
@@ -68,9 +69,9 @@ def test_every_row_is_kept_or_rejected_and_the_input_stays(weaklink: Run, tmp_pa
     assert b"a.jsonl:2:2" in done.stderr
     assert Path(file).read_bytes() == before
     good, bad = read(tmp_path / kept), read(tmp_path / "bad.jsonl")
-    assert [one["prompt_id"] for one in good] == ["p1", "p2"]
-    assert all(one["verification"]["passed"] for one in good)
-    assert [one.get("line") or one["verification"]["codes"] for one in bad] == [2, ["V904"], 5]
+    assert [record["prompt_id"] for record in good] == ["p1", "p2"]
+    assert all(record["verification"]["passed"] for record in good)
+    assert [record.get("line") or record["verification"]["codes"] for record in bad] == [2, ["V904"], 5]
 
 
 def test_the_best_of_each_group_are_kept_and_groups_without_signal_are_named(weaklink: Run, tmp_path: Path) -> None:
@@ -80,14 +81,14 @@ def test_the_best_of_each_group_are_kept_and_groups_without_signal_are_named(wea
     kept, report, groups = (tmp_path / name for name in ("kept.jsonl", "report.json", "groups.jsonl"))
     words = ("--best-of", "1", "--k", "1,2,3", "--kept", str(kept), "--report", str(report), "--groups", str(groups))
     first = weaklink("data", "verify", file, *words, "--seed", "3")
-    assert [one["n"] for one in read(kept)][:1] == [3]
+    assert [record["n"] for record in read(kept)][:1] == [3]
     assert len(read(kept)) == 2
     (told,) = read(report)
-    assert {one["group"]: one["passed"] for one in told["without_signal"]} == {"p2": 0, "p3": 2}
-    assert [one["groups"] for one in told["pass_at_k"]] == [3, 3, 1]
+    assert {record["group"]: record["passed"] for record in told["without_signal"]} == {"p2": 0, "p3": 2}
+    assert [record["groups"] for record in told["pass_at_k"]] == [3, 3, 1]
     assert told["pass_at_k"][1]["value"] == pytest.approx(2 / 3)
     assert b"2 groups without signal: p2 (none passed), p3 (all passed)" in first.stderr
-    assert [one["scores"] for one in read(groups)] == [[1.0, 0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    assert [record["scores"] for record in read(groups)] == [[1.0, 0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
     written = kept.read_bytes()
     assert weaklink("data", "verify", file, *words, "--seed", "3").stderr == first.stderr
     assert kept.read_bytes() == written
@@ -100,7 +101,7 @@ def test_the_rollouts_of_an_atropos_group_are_its_candidates(weaklink: Run, tmp_
     again = tmp_path / "scored.jsonl"
     done = weaklink("data", "verify", file, "--json", "--groups", str(again), "--scores", "1,-1")
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(one["record"], one["passed"]) for one in told] == [
+    assert [(record["record"], record["passed"]) for record in told] == [
         ("line 1, rollout 1", True),
         ("line 1, rollout 2", False),
     ]

@@ -27,8 +27,8 @@ def database(tmp_path: Path) -> Path:
     old, new = datetime(2020, 5, 1, tzinfo=UTC), datetime.now(UTC)
     said = [(Role.ASSISTANT, LOST, old), (Role.USER, "Hello.", old), (Role.USER, "Good-bye.", new)]
     traces = [
-        Trace((Turn(role, (Part("text", text),)),), name=text[:5], started=Instant(at.timestamp()))
-        for role, text, at in said
+        Trace((Turn(role, (Part("text", text),)),), name=text[:5], started=Instant(time.timestamp()))
+        for role, text, time in said
     ]
     with open_store(path) as store:
         store.save((trace, inspect_trace(trace, format="hermes")) for trace in traces)
@@ -70,13 +70,13 @@ def test_reinspect_keeps_what_was_recorded(weaklink: Run, database: Path) -> Non
 
 
 def test_stats_have_every_key(weaklink: Run, database: Path) -> None:
-    found = json.loads(weaklink("db", "stats", "--json", "--db", "t.db").stdout)
-    assert list(found) == [
+    payload = json.loads(weaklink("db", "stats", "--json", "--db", "t.db").stdout)
+    assert list(payload) == [
         *("database", "size_bytes", "traces", "by_status", "turns", "characters", "chunks", "tool_calls", "errors"),
         *("tools", "not_indexed", "outdated"),
     ]
-    assert (found["traces"], found["not_indexed"], found["outdated"]) == (3, 3, 0)
-    assert found["by_status"] == {"broken": 1, "aborted": 0, "recovered": 0, "unknown": 0, "ok": 2}
+    assert (payload["traces"], payload["not_indexed"], payload["outdated"]) == (3, 3, 0)
+    assert payload["by_status"] == {"broken": 1, "aborted": 0, "recovered": 0, "unknown": 0, "ok": 2}
 
 
 def test_stats_for_people_say_what_is_to_be_done(weaklink: Run, database: Path) -> None:
@@ -161,8 +161,8 @@ def test_check_reports_each_problem_and_exits_with_1(weaklink: Run, database: Pa
     done = weaklink("db", "check", "--db", str(database))
     assert done.returncode == 1
     assert b"trace 1: Turn 1: the text of its part `text` is damaged" in done.stdout
-    found = json.loads(weaklink("db", "check", "--json", "--db", str(database)).stdout)
-    assert (len(found["problems"]), found["database"]) == (1, str(database))
+    payload = json.loads(weaklink("db", "check", "--json", "--db", str(database)).stdout)
+    assert (len(payload["problems"]), payload["database"]) == (1, str(database))
 
 
 def test_list_marks_a_damaged_trace_and_show_reads_the_others(weaklink: Run, database: Path) -> None:
@@ -176,8 +176,8 @@ def test_list_marks_a_damaged_trace_and_show_reads_the_others(weaklink: Run, dat
 
 def test_list_says_that_sqlite_calls_the_database_malformed(weaklink: Run, database: Path) -> None:
     raw = bytearray(database.read_bytes())
-    for at in range(4096, len(raw), 4096):
-        raw[at] = 0xEE  # the kind of each page
+    for index in range(4096, len(raw), 4096):
+        raw[index] = 0xEE  # the kind of each page
     database.write_bytes(raw)
     done = weaklink("list", "--db", str(database))
     assert done.returncode == 2
@@ -214,7 +214,7 @@ def test_prune_by_size_and_by_share(weaklink: Run, database: Path) -> None:
     gone = weaklink("db", "prune", "--max-size", "0KB", "--keep-broken", "--yes", "--db", "t.db")
     assert gone.stdout != b"0 traces deleted\n"
     with open_store(database) as store:
-        assert {one.status.value for one in store.traces()} == {"broken"}
+        assert {summary.status.value for summary in store.traces()} == {"broken"}
 
 
 def test_a_session_is_deleted_by_its_id(weaklink: Run, database: Path) -> None:
@@ -226,4 +226,4 @@ def test_a_session_is_deleted_by_its_id(weaklink: Run, database: Path) -> None:
     done = weaklink("db", "delete", session, "--yes", "--db", "t.db")
     assert done.stdout == b"1 trace deleted\n"
     with open_store(database) as store:
-        assert [one.id for one in store.traces()] == [one.id for one in rest]
+        assert [summary.id for summary in store.traces()] == [summary.id for summary in rest]

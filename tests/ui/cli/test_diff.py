@@ -52,9 +52,9 @@ def test_runs_are_named_by_id_or_by_file_and_record(
 
 
 def test_the_steps_that_differ_are_in_the_json(weaklink: Run, database: Path) -> None:
-    found = json.loads(weaklink("diff", "runs.jsonl", "--json").stdout)
-    assert found["divergence"]["what"] == "call"
-    assert [cell["sameness"] for cell in found["rows"][0]["runs"].values()] == ["same", "call", "same"]
+    payload = json.loads(weaklink("diff", "runs.jsonl", "--json").stdout)
+    assert payload["divergence"]["what"] == "call"
+    assert [cell["sameness"] for cell in payload["rows"][0]["runs"].values()] == ["same", "call", "same"]
 
 
 def test_colours_are_there_when_asked_for_and_never_against_no_color(weaklink: Run, database: Path) -> None:

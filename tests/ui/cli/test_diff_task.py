@@ -39,9 +39,9 @@ def test_the_bad_runs_part_where_most_of_them_differ_from_the_typical_good_run()
         run("7", GOOD, 0.0),
         run("8", GOOD),
     ]
-    found = compare_task(runs)
-    assert found.reference.called == "2"
-    assert task_diff_object(found) == {
+    comparison = compare_task(runs)
+    assert comparison.reference.called == "2"
+    assert task_diff_object(comparison) == {
         "divided_by": "outcome",
         "good": ["1", "2", "6"],
         "bad": ["3", "4", "5", "7"],
@@ -58,7 +58,7 @@ def test_the_bad_runs_part_where_most_of_them_differ_from_the_typical_good_run()
             {"step": None, "bad": 0, "good": 1, "runs": [{"called": "1", "good": True, "did": '`mail(to="a")`'}]},
         ],
     }
-    lines = [plain(line) for line in task_diff_lines(found, 120)]
+    lines = [plain(line) for line in task_diff_lines(comparison, 120)]
     assert lines[0] == "8 runs: 3 good, 4 bad, 1 without a verdict, by the source's outcome"
     assert "1 bad run makes the same calls." in lines
     assert "step 2: 2 of 4 bad, 0 of 3 good runs diverge here" in lines
@@ -68,9 +68,11 @@ def test_the_bad_runs_part_where_most_of_them_differ_from_the_typical_good_run()
 
 def test_without_outcomes_the_status_divides_and_without_a_good_run_all_are_compared() -> None:
     broken = ('call: find {"q": ', "say: Done.")
-    found = compare_task([run("1", broken), run("2", broken), run("3", (*broken[:1], *broken))])
-    assert (len(found.good), len(found.bad), found.by_outcome) == (0, 3, False)
-    assert "there is no good one" in plain(next(line for line in task_diff_lines(found, 120) if "there" in plain(line)))
+    comparison = compare_task([run("1", broken), run("2", broken), run("3", (*broken[:1], *broken))])
+    assert (len(comparison.good), len(comparison.bad), comparison.by_outcome) == (0, 3, False)
+    assert "there is no good one" in plain(
+        next(line for line in task_diff_lines(comparison, 120) if "there" in plain(line))
+    )
 
 
 @pytest.mark.one_in(3)
@@ -107,11 +109,13 @@ def test_the_command_compares_the_runs_of_a_task_and_refuses_one_run(weaklink: R
         store.save((trace, inspect_trace(trace)) for trace in traces)
     done = weaklink("diff", "--task", "0", "--json", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert [place["bad"] for place in json.loads(done.stdout)["places"]] == [2]  # without the answer of the experiment
+    assert [location["bad"] for location in json.loads(done.stdout)["places"]] == [
+        2
+    ]  # without the answer of the experiment
     forks = weaklink("diff", "--task", "0", "--filter", "forks:yes", "--json", "--db", "t.db")
-    assert [place["bad"] for place in json.loads(forks.stdout)["places"]] == [3]
-    one = weaklink("diff", "--task", "1", "--db", "t.db")
-    assert one.returncode == 2
-    assert b"1 run of the task `1`" in one.stderr
+    assert [location["bad"] for location in json.loads(forks.stdout)["places"]] == [3]
+    diff = weaklink("diff", "--task", "1", "--db", "t.db")
+    assert diff.returncode == 2
+    assert b"1 run of the task `1`" in diff.stderr
     both = weaklink("diff", "1", "--filter", "status:ok", "--db", "t.db")
     assert both.returncode == 2

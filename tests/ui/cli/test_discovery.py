@@ -37,8 +37,8 @@ def home(tmp_path: Path) -> Path:
 
 def put_logs(home: Path) -> None:
     """Write a log of nine agents below a home, and beside them a file that is none."""
-    for place, case in LOGS.values():
-        path = home / place
+    for log, case in LOGS.values():
+        path = home / log
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CASES / case, path)
     (home / ".continue/sessions/sessions.json").write_text("[]", encoding="utf-8")
@@ -46,7 +46,7 @@ def put_logs(home: Path) -> None:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    moved = {place.variable: "" for place in PLACES if place.variable}
+    moved = {log_folder.variable: "" for log_folder in PLACES if log_folder.variable}
     return moved | {"HOME": str(home)} | more
 
 
@@ -67,8 +67,8 @@ def test_what_is_found_is_listed_by_agent_and_project(weaklink: Run, home: Path)
     assert rows[0] == ["agent", "project", "logs", "new", "newest", "where"]
     assert ["pi", "harbour", "1", "1"] in [row[:4] for row in rows]
     assert not (home / ".local/share/weaklink").exists()
-    found = json.loads(weaklink("import", "--discover", "--json", **environment(home)).stdout)
-    assert [log["source"] for log in found] == list(LOGS)
+    payload = json.loads(weaklink("import", "--discover", "--json", **environment(home)).stdout)
+    assert [log["source"] for log in payload] == list(LOGS)
 
 
 def test_one_agent_or_project_or_what_is_new(weaklink: Run, home: Path) -> None:
@@ -138,8 +138,8 @@ def test_what_another_file_of_the_session_tells_is_not_found(tmp_path: Path) -> 
     sessions.mkdir(parents=True)
     shutil.copy(CASES / "pi/branches.jsonl", sessions / "s-41.jsonl")
     shutil.copy(CASES / "openclaw-trajectory/two_sessions.jsonl", sessions / "s-41.trajectory.jsonl")
-    found = found_logs(environ=environment(tmp_path))
-    assert [Path(log.path).name for log in found] == ["s-41.jsonl"]
+    logs = found_logs(environ=environment(tmp_path))
+    assert [Path(log.path).name for log in logs] == ["s-41.jsonl"]
 
 
 def test_logs_in_a_project_are_found_from_any_folder_of_its_repository(
@@ -153,8 +153,8 @@ def test_logs_in_a_project_are_found_from_any_folder_of_its_repository(
     (project / ".crush/crush.db").write_bytes(b"SQLite")
     (tmp_path / ".aider.chat.history.md").write_text("# another project's\n", encoding="utf-8")
     monkeypatch.chdir(project / "src")
-    found = [(log.source, log.path, log.project) for log in found_logs(environ=environment(tmp_path / "empty"))]
-    assert found == [
+    logs = [(log.source, log.path, log.project) for log in found_logs(environ=environment(tmp_path / "empty"))]
+    assert logs == [
         ("crush", str(project / ".crush/crush.db"), "harbour"),
         ("aider", str(project / ".aider.chat.history.md"), "harbour"),
     ]
@@ -184,4 +184,4 @@ def test_the_projects_that_crush_lists_are_found_from_everywhere(
 
 
 def test_every_place_is_of_a_source() -> None:
-    assert {place.source for place in PLACES} <= set(source_names())
+    assert {log_folder.source for log_folder in PLACES} <= set(source_names())

@@ -45,7 +45,7 @@ def test_run_expects_the_format_of_the_options_or_of_the_model(
     assert done.returncode == 0, done.stderr
     with open_store(tmp_path / "t.db") as store:
         (summary,) = store.traces()
-        codes = {one.rule.code for one in store.inspected(summary.id)[1].diagnostics}
+        codes = {diagnostic.rule.code for diagnostic in store.inspected(summary.id)[1].diagnostics}
     assert code in codes
     assert summary.status is Status.BROKEN
     shown = " ".join(run_text(tmp_path, "show", "latest", "--db", "t.db").stdout.split())

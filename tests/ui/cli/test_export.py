@@ -65,13 +65,13 @@ def test_as_outweighs_the_suffix(weaklink: Run, database: Path, tmp_path: Path) 
 def test_other_tools_get_a_line_a_trace(weaklink: Run, database: Path, tmp_path: Path) -> None:
     done = weaklink("export", "1", "1", "--to", "otlp", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
-    one, again = map(json.loads, done.stdout.splitlines())
-    assert [*one] == ["resourceSpans"] == [*again]
+    first, again = map(json.loads, done.stdout.splitlines())
+    assert [*first] == ["resourceSpans"] == [*again]
     done = weaklink("export", "1", "--to", "messages", "-o", "rows.jsonl", "--db", "t.db")
     left_out = "weaklink: trace 1: Turn 7 is left out: its request failed (`rate limit ␛[2J reached`).\n"
     assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"", left_out)
-    found = json.loads(weaklink("import", "--json", "--db", "other.db", "rows.jsonl").stdout)["totals"]
-    assert (found["turns"], found["tools"]) == (6, {"get_weather": 2, "now": 1})
+    payload = json.loads(weaklink("import", "--json", "--db", "other.db", "rows.jsonl").stdout)["totals"]
+    assert (payload["turns"], payload["tools"]) == (6, {"get_weather": 2, "now": 1})
 
 
 def test_what_a_tool_cannot_hold_is_said(weaklink: Run, tmp_path: Path) -> None:

@@ -103,5 +103,5 @@ def test_a_shell_completes_filters(weaklink: Run, database: Path, line: str, off
     words = line.split()
     asked = {"_WEAKLINK_COMPLETE": "zsh_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = weaklink(**asked)
-    found = done.stdout.decode().replace("\\:", ":").splitlines()[1::3]
-    assert found == offered, done.stderr
+    completions = done.stdout.decode().replace("\\:", ":").splitlines()[1::3]
+    assert completions == offered, done.stderr

@@ -140,8 +140,8 @@ def test_guesses_are_made_only_when_asked_for(weaklink: Run, tmp_path: Path) -> 
 
 def test_only_the_rules_that_are_asked_for_are_repaired(weaklink: Run, tmp_path: Path) -> None:
     raw = json.dumps({"text": call("{'name': 'f', 'arguments': {'a': True}}")}).encode()
-    assert [one["code"] for one in changes(weaklink, tmp_path, raw, "--select", "J105")["changes"]] == ["J105"]
-    assert [one["code"] for one in changes(weaklink, tmp_path, raw, "--ignore", "J105")["changes"]] == ["J103"]
+    assert [change["code"] for change in changes(weaklink, tmp_path, raw, "--select", "J105")["changes"]] == ["J105"]
+    assert [change["code"] for change in changes(weaklink, tmp_path, raw, "--ignore", "J105")["changes"]] == ["J103"]
 
 
 def row_of_set(call_text: str, members: str) -> bytes:
@@ -166,7 +166,7 @@ def test_a_rule_of_lint_selects_the_fault_that_it_names(weaklink: Run, tmp_path:
     row = {"messages": [{"role": "user", "content": "Go."}, misnamed], "tools": [{"name": "get_weather"}]}
     raw = json.dumps(row).encode() + b"\n"
     codes = {
-        options: [one["code"] for one in changes(weaklink, tmp_path, raw, "--unsafe", *options)["changes"]]
+        options: [change["code"] for change in changes(weaklink, tmp_path, raw, "--unsafe", *options)["changes"]]
         for options in ((), ("--select", "D707"), ("--select", "T401"), ("--ignore", "D707"))
     }
     assert list(codes.values()) == [["T401"], ["T401"], ["T401"], []]
@@ -254,8 +254,11 @@ def test_a_folder_is_copied_under_its_names(weaklink: Run, tmp_path: Path) -> No
 
 def test_a_repair_without_a_place_in_its_record_is_told(weaklink: Run, tmp_path: Path) -> None:
     deltas = [COMMA[:20], COMMA[20:]]
-    found = changes(weaklink, tmp_path, json.dumps({"deltas": deltas}).encode())
-    assert (found["changes"], [(one["code"], one["why"]) for one in found["left"]]) == ([], [("J104", "unplaced")])
+    repaired = changes(weaklink, tmp_path, json.dumps({"deltas": deltas}).encode())
+    assert (repaired["changes"], [(record["code"], record["why"]) for record in repaired["left"]]) == (
+        [],
+        [("J104", "unplaced")],
+    )
 
 
 def test_records_and_files_that_cannot_be_read_are_reported_and_copied_as_they_are(
@@ -276,7 +279,7 @@ def test_records_and_files_that_cannot_be_read_are_reported_and_copied_as_they_a
 @pytest.mark.slow
 def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: Path) -> None:
     rng = random.Random(8)  # made-up damage
-    rows = [json.dumps({"id": at, "text": _damaged(SOUND, rng)}) for at in range(200)]
+    rows = [json.dumps({"id": index, "text": _damaged(SOUND, rng)}) for index in range(200)]
     (tmp_path / "rows.jsonl").write_text("\n".join(rows))
     for options in ((), ("--unsafe",)):
         assert weaklink("data", "fix", "rows.jsonl", "--output", "fixed", *options).returncode == 0
@@ -288,9 +291,11 @@ def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: P
 
 def _damaged(text: str, rng: random.Random) -> str:
     for _ in range(rng.randint(1, 3)):
-        at = rng.randrange(len(text))
+        position = rng.randrange(len(text))
         text = (
-            text[:at] + rng.choice(["", ",", "'", '"', "}", "\n", "True", "\\", "]"]) + text[at + rng.randint(0, 1) :]
+            text[:position]
+            + rng.choice(["", ",", "'", '"', "}", "\n", "True", "\\", "]"])
+            + text[position + rng.randint(0, 1) :]
         )
     return text
 
@@ -310,7 +315,7 @@ def _read(path: Path) -> tuple[pa.Table, list[int]]:
     if path.suffix == ".parquet":
         file = parquet.ParquetFile(path)
         assert file.metadata.row_group(0).column(0).compression == "ZSTD"
-        return file.read(), [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        return file.read(), [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)]
     with path.open("rb") as stored:
         reader = pa.ipc.open_stream(stored) if path.stem.endswith("stream") else pa.ipc.open_file(stored)
         rows = reader.read_all()
@@ -327,11 +332,11 @@ def test_a_table_is_copied_as_the_same_kind_of_file(weaklink: Run, tmp_path: Pat
             "instruction": "Go",
             "input": "",
             "output": text,
-            "day": date(2025, 1, at),
-            "more": [("x", at)],
+            "day": date(2025, 1, number),
+            "more": [("x", number)],
             "raw": b"\xff",
         }
-        for at, text in enumerate((SOUND, COMMA, SOUND, COMMA, COMMA), 1)
+        for number, text in enumerate((SOUND, COMMA, SOUND, COMMA, COMMA), 1)
     ]
     schema = pa.schema(kinds.items(), metadata={"huggingface": "{}"})
     table = pa.Table.from_pylist(rows, schema=schema)
@@ -345,7 +350,7 @@ def test_a_table_is_copied_as_the_same_kind_of_file(weaklink: Run, tmp_path: Pat
     assert after[0].drop_columns(["output"]) == before[0].drop_columns(["output"])
     outputs = after[0]["output"].to_pylist()
     assert (outputs[0], outputs[2]) == (SOUND, SOUND)
-    assert all(one != COMMA and ",}" not in one for one in outputs)
+    assert all(output != COMMA and ",}" not in output for output in outputs)
     again = weaklink("data", "fix", copied, "--json")
     assert json.loads(again.stdout)["changes"] == []
 
@@ -355,8 +360,11 @@ def test_a_repair_that_a_column_cannot_hold_is_reported_and_not_made(weaklink: R
     row = {"type": "no_tool_call", "annotation": {"should_call_tool": False}, "tool_call_count": "3", "messages": chat}
     _tables(tmp_path / "file.arrow", pa.Table.from_pylist([row]))
     done = weaklink("data", "fix", "file.arrow", "--output", "copy.arrow", "--json")
-    found = json.loads(done.stdout)
-    assert (found["changes"], [(one["code"], one["why"]) for one in found["left"]]) == ([], [("D704", "unplaced")])
+    payload = json.loads(done.stdout)
+    assert (payload["changes"], [(record["code"], record["why"]) for record in payload["left"]]) == (
+        [],
+        [("D704", "unplaced")],
+    )
     assert _read(tmp_path / "copy.arrow")[0].to_pylist() == [row]
 
 

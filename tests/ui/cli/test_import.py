@@ -78,10 +78,10 @@ def test_standard_input_is_a_file_like_any_other(weaklink: Run, packed: bool) ->
     stdin = gzip.compress(content, mtime=0) if packed else content
     first, again = (json.loads(weaklink("import", "--json", "--db", "t.db", "-", stdin=stdin).stdout) for _ in range(2))
     assert first == again
-    (found,) = first["files"]
-    assert (found["path"], found["source"], found["traces"]) == ("-", "sharegpt", 2)
+    (file,) = first["files"]
+    assert (file["path"], file["source"], file["traces"]) == ("-", "sharegpt", 2)
     listed = [json.loads(line) for line in weaklink("list", "--json", "--db", "t.db").stdout.splitlines()]
-    assert [one["file"] for one in listed] == ["-", "-"]
+    assert [record["file"] for record in listed] == ["-", "-"]
 
 
 def test_what_comes_by_standard_input_is_refused_by_its_name(weaklink: Run) -> None:
@@ -120,18 +120,18 @@ def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: 
         assert (done.returncode, done.stderr) == (0, b"")
         told.append(done.stdout)
     assert told[0] == told[1]
-    with open_store(tmp_path / "1.db") as one, open_store(tmp_path / "3.db") as three:
-        ids = sorted(summary.id for summary in one.traces(limit=1_000))
+    with open_store(tmp_path / "1.db") as first_store, open_store(tmp_path / "3.db") as three:
+        ids = sorted(summary.id for summary in first_store.traces(limit=1_000))
         assert ids == sorted(summary.id for summary in three.traces(limit=1_000))
         assert len(ids) > 50
         for id_ in ids:
-            assert one.inspected(id_) == three.inspected(id_)
+            assert first_store.inspected(id_) == three.inspected(id_)
 
 
 def reports(files: Sequence[InputFile], jobs: int) -> list[FileReport]:
     with read_in_order(files, ImportOptions(), jobs) as read:
-        found: list[ReadItem] = [item for items in read for item in items]
-    return [report for item in found if isinstance(item, tuple) for report in item]
+        read_items: list[ReadItem] = [item for items in read for item in items]
+    return [report for item in read_items if isinstance(item, tuple) for report in item]
 
 
 def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None:
@@ -148,27 +148,29 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
         rest = [list(items)[-1] for items in read]
     assert isinstance(last, tuple)
     assert "the process that read it exited unexpectedly (signal 9)" in str(last[0].refused)
-    refused = [one[0].refused for one in rest if isinstance(one, tuple)]
+    refused = [reading[0].refused for reading in rest if isinstance(reading, tuple)]
     assert len(refused) == 3
-    assert len([one for one in refused if one is not None]) <= 1  # what the other process read when it was killed
+    assert (
+        len([refusal for refusal in refused if refusal is not None]) <= 1
+    )  # what the other process read when it was killed
 
 
 def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(3)]
-    found: list[FileReport] = []
+    file_reports: list[FileReport] = []
     with (
         open_store(tmp_path / "t.db", busy_timeout_s=0.05) as store,
         closing(sqlite3.connect(tmp_path / "t.db", check_same_thread=False)) as other,
     ):
-        _import_all(store, files[:1], ImportOptions(), 1, found)
+        _import_all(store, files[:1], ImportOptions(), 1, file_reports)
         other.execute("BEGIN IMMEDIATE")
         release = Timer(1, other.rollback)
         release.start()
-        _import_all(store, files, ImportOptions(), 1, found)
+        _import_all(store, files, ImportOptions(), 1, file_reports)
         release.join()
         assert len(store.traces()) == 3
-    assert sorted(report.path for report in found) == [file.path for file in files]
-    assert all(report.counts.traces == 1 and not report.unchanged for report in found)
+    assert sorted(report.path for report in file_reports) == [file.path for file in files]
+    assert all(report.counts.traces == 1 and not report.unchanged for report in file_reports)
     assert capsys.readouterr().err.count("the database is locked") == 1
 
 
@@ -289,9 +291,9 @@ def test_a_gateways_objects_in_a_folder_are_one_log(weaklink: Run, tmp_path: Pat
     assert [report["totals"][key] for key in ("traces", "turns", "tool_calls")] == [
         whole["totals"][key] for key in ("traces", "turns", "tool_calls")
     ]
-    assert {(one["source"], one["refused"]) for one in others} == {("litellm", None)}
-    assert sum(one["traces"] for one in report["files"]) == whole["totals"]["traces"] > 1
-    assert max(one["traces"] for one in report["files"]) == 1
+    assert {(record["source"], record["refused"]) for record in others} == {("litellm", None)}
+    assert sum(file["traces"] for file in report["files"]) == whole["totals"]["traces"] > 1
+    assert max(file["traces"] for file in report["files"]) == 1
     assert first["path"] in others[0]["why"]
 
 

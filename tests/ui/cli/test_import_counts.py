@@ -101,12 +101,12 @@ CASES: dict[str, tuple[list[object], tuple[int, int, int], dict[str, int]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_counts_are_what_a_reader_counts(name: str, weaklink: Run, tmp_path: Path) -> None:
     rows, numbers, tools = CASES[name]
-    (tmp_path / "file").write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    (tmp_path / "file").write_text("".join(json.dumps(data_row) + "\n" for data_row in rows), encoding="utf-8")
     done = weaklink("import", "--json", "--db", "t.db", "file")
-    (found,) = json.loads(done.stdout)["files"]
-    assert (found["traces"], found["requests"], found["turns"]) == numbers
-    assert found["tools"] == tools
-    assert found["tool_calls"] == sum(tools.values())
+    (payload,) = json.loads(done.stdout)["files"]
+    assert (payload["traces"], payload["requests"], payload["turns"]) == numbers
+    assert payload["tools"] == tools
+    assert payload["tool_calls"] == sum(tools.values())
 
 
 def test_a_captured_stream_counts_its_calls_once(weaklink: Run, tmp_path: Path) -> None:
@@ -116,5 +116,10 @@ def test_a_captured_stream_counts_its_calls_once(weaklink: Run, tmp_path: Path) 
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
     (tmp_path / "file").write_text(body * 2, encoding="utf-8")
     done = weaklink("import", "--json", "--db", "t.db", "file")
-    (found,) = json.loads(done.stdout)["files"]
-    assert (found["source"], found["traces"], found["requests"], found["tools"]) == ("chat-completions", 2, 2, {"f": 2})
+    (payload,) = json.loads(done.stdout)["files"]
+    assert (payload["source"], payload["traces"], payload["requests"], payload["tools"]) == (
+        "chat-completions",
+        2,
+        2,
+        {"f": 2},
+    )

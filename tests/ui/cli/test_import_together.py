@@ -65,7 +65,7 @@ def test_traces_and_faults_count_at_their_own_file(weaklink: Run, tmp_path: Path
     assert [second[key] for key in KEYS] == [1, 1, 2, 1]
     assert not any(code.startswith("J") for code in first["diagnostics"])
     assert any(code.startswith("J") for code in second["diagnostics"])
-    assert (first["skipped"], [one["record"] for one in second["skipped"]]) == ([], ["line 2"])
+    assert (first["skipped"], [record["record"] for record in second["skipped"]]) == ([], ["line 2"])
     text = weaklink("import", "a", "b", "--dry-run").stdout.decode().splitlines()
     assert [line.split()[:5] for line in text[1:3]] == [["1", "1", "2", "1", "0"], ["1", "1", "2", "1", "1"]]
 
@@ -78,7 +78,7 @@ def test_what_is_known_already_counts_at_its_own_file(weaklink: Run, tmp_path: P
     reports: list[FileReport] = []
     with open_store(str(tmp_path / "w.db")) as store:
         import_round(store, files, ImportOptions(), 1, lambda _, report: reports.append(report))
-    assert [(one.counts.traces, one.unchanged) for one in reports] == [(1, 1), (1, 0)]
+    assert [(report.counts.traces, report.unchanged) for report in reports] == [(1, 1), (1, 0)]
 
 
 def test_secrets_count_at_their_own_file(weaklink: Run, tmp_path: Path) -> None:
@@ -124,13 +124,13 @@ def made_up(folder: Path, seed: int) -> tuple[list[str], Counter[str], Counter[s
 def test_each_trace_counts_where_its_records_are_and_the_totals_are_the_sums(tmp_path: Path, seed: int) -> None:
     paths, traces, skipped = made_up(tmp_path, seed)
     groups = files_to_read(paths)
-    reports = [one for group in groups for one in report_only(read_file(group, None, Redactor()))]
-    assert sorted(one.path for one in reports) == sorted(paths)
-    assert {one.path: one.counts.traces for one in reports} == traces
-    assert {one.path: len(one.skipped) for one in reports if one.skipped} == skipped
-    for one in reports:
-        (alone,) = report_only(read_file(files_to_read([one.path])[0], None, Redactor()))
-        assert one.counts == alone.counts
+    reports = [file_report for group in groups for file_report in report_only(read_file(group, None, Redactor()))]
+    assert sorted(report.path for report in reports) == sorted(paths)
+    assert {report.path: report.counts.traces for report in reports} == traces
+    assert {report.path: len(report.skipped) for report in reports if report.skipped} == skipped
+    for file in reports:
+        (alone,) = report_only(read_file(files_to_read([file.path])[0], None, Redactor()))
+        assert file.counts == alone.counts
     check_totals(report_object(reports))
 
 

@@ -58,13 +58,13 @@ def tables(database: Path) -> dict[str, list[str]]:
     """The rows of every table but the text index, without the time of import."""
     with closing(sqlite3.connect(database)) as connection:
         names = [row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")]
-        found = {}
-        for name in (one for one in names if not one.startswith(("search_text", "sqlite_"))):
+        rows_by_table = {}
+        for name in (name for name in names if not name.startswith(("search_text", "sqlite_"))):
             rows = connection.execute(f'pragma table_info("{name}")')
             columns = [row[1] for row in rows if row[1] not in ("imported_at_s", "sort_at_s")]
             wanted = ", ".join(f'"{column}"' for column in columns)
-            found[name] = sorted(map(repr, connection.execute(f'select {wanted} from "{name}"')))
-    return found
+            rows_by_table[name] = sorted(map(repr, connection.execute(f'select {wanted} from "{name}"')))
+    return rows_by_table
 
 
 def answers(database: Path) -> list[Any]:
@@ -122,9 +122,9 @@ def test_small_files_are_saved_together_and_a_large_one_by_itself(
         save = store.save_drafts
 
         def counted(items: Any) -> list[Saved]:
-            found = save(items)
-            saved.append(len(found))
-            return found
+            saved_reports = save(items)
+            saved.append(len(saved_reports))
+            return saved_reports
 
         monkeypatch.setattr(store, "save_drafts", counted)
         import_round(store, [InputFile(path) for path in paths], ImportOptions(), 1, lambda *_: None)

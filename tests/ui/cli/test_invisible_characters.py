@@ -11,7 +11,9 @@ from tests.ui.conftest import Run
 
 _SELECTORS = "\ufe0e\ufe0f\U000e0100\U000e01ef"
 INVISIBLE = frozenset(
-    one for one in map(chr, range(sys.maxunicode)) if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")
+    character
+    for character in map(chr, range(sys.maxunicode))
+    if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
 ) - {"\n", "\t"} | set(_SELECTORS)
 HOSTILE = f"a{''.join(sorted(INVISIBLE - {chr(0)}))}b"
 COMMANDS = {
@@ -60,4 +62,4 @@ def test_nothing_invisible_is_printed(weaklink: Run, tmp_path: Path, messages: s
     done = weaklink(*command)
     printed = done.stdout.decode() + done.stderr.decode()
     assert printed.strip()
-    assert not [hex(ord(one)) for one in set(printed) & INVISIBLE]
+    assert not [hex(ord(character)) for character in set(printed) & INVISIBLE]

@@ -18,7 +18,7 @@ def test_two_traces_are_joined_and_undone(weaklink: Run, tmp_path: Path) -> None
     said = "trace 1: 2 runs of trace 2, by the id call_first_1; 0 calls without one; 1 difference between layers\n"
     assert done.stdout.decode() == said
     shown = json.loads(weaklink("show", "1", "--json", "--db", "t.db").stdout)
-    assert "L805" in [one["code"] for one in shown["diagnostics"]]
+    assert "L805" in [diagnostic["code"] for diagnostic in shown["diagnostics"]]
     assert weaklink("list", "layer:executed", "--columns", "id,layer", "--db", "t.db").stdout == b"1\texecuted\n"
     assert weaklink("db", "join", "1", "--undo", "--db", "t.db").stdout == b"trace 1: `join` was undone\n"
     assert weaklink("db", "join", "1", "--undo", "--db", "t.db").stdout == b"trace 1: nothing was joined to it\n"

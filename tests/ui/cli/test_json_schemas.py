@@ -63,7 +63,9 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "import": _printed("import", *SAMPLES, str(rows), str(bad), "--db", db),
             "list": _printed("list", "--db", db),
             "search": _printed("search", "weather", "--db", db),
-            "show": [one for id_ in range(1, len(SAMPLES) + 2) for one in _printed("show", str(id_), "--db", db)],
+            "show": [
+                document for id_ in range(1, len(SAMPLES) + 2) for document in _printed("show", str(id_), "--db", db)
+            ],
             "stats": [*_printed("stats", "--db", db), *_printed("stats", "--db", db, "--by", "model")],
             "diff": [*_printed("diff", "1", "2", "3", "--db", db), *_printed("diff", "4", "9", "--db", db)],
             "diff task": _printed("diff", "--filter", "model:*", "--db", db),
@@ -151,10 +153,10 @@ def _printed(*words: str, stdin: str = "", json_option: Sequence[str] = ("--json
 def _asked(folder: Path) -> list[Json]:
     """What `ask` prints of a comparison, and of the original alone; half of the answers break off."""
     (folder / "asked").mkdir()
-    place, broken = asking.database(folder / "asked"), asking.said("openai", broken=True)
+    location, broken = asking.database(folder / "asked"), asking.said("openai", broken=True)
     cut = Answer((broken.body[:40], Drop()), headers=broken.headers, framing=Framing.CHUNKED)
     with running_upstream(broken, cut, broken, cut, broken) as upstream:
-        words = ("ask", "1", "--upstream", upstream.url, "--yes", "-n", "3", "--parallel", "1", "--db", place)
+        words = ("ask", "1", "--upstream", upstream.url, "--yes", "-n", "3", "--parallel", "1", "--db", location)
         return [*_printed(*words), *_printed(*words, "--set", "temperature=0", "--max-requests", "3")]
 
 
@@ -162,9 +164,12 @@ def _compared() -> list[Json]:
     """What `doctor` prints of equal runs, of runs that part within a text, and of one that ends early."""
 
     def runs(*planted: tuple[str, int], kept: int = 2) -> list[CommandRun]:
-        found = enumerate((recorded(kind, "openai", number) for kind, number in planted), 1)
+        result = enumerate((recorded(kind, "openai", number) for kind, number in planted), 1)
         traces = ((1, Status.OK),)
-        return [CommandRun(at, "r", 0, traces, made[:kept] if at > 1 else made) for at, made in found]
+        return [
+            CommandRun(run_number, "r", 0, traces, made[:kept] if run_number > 1 else made)
+            for run_number, made in result
+        ]
 
     compared = (
         runs(("none", 1), ("none", 2)),
@@ -173,21 +178,21 @@ def _compared() -> list[Json]:
         runs(("none", 1), ("none", 1), kept=1),
         [*runs(("none", 1), ("none", 1), kept=1)[::-1]],
     )
-    return [json.loads(write_json(comparison_json(compare_runs(one)))) for one in compared]
+    return [json.loads(write_json(comparison_json(compare_runs(pair)))) for pair in compared]
 
 
 def _replayed() -> list[Json]:
     """What `replay` and `serve` print of a run that is like the recorded one, and of one that is not."""
     recorded, later = (_said(f"It is 2026-01-0{day} 10:00.") for day in (1, 2))
     exchanges = [RecordedExchange("POST", "/v1/chat/completions", request=json.dumps(recorded).encode())] * 3
-    found: list[Json] = []
+    collected: list[Json] = []
     for said, kept in ((later, None), ({**_said("Be brief."), "seed": 1}, KeptDivergence(1, 2, 3, 2))):
         server = ReplayServer(Replayer(Recording(tuple(exchanges), (None,) * 3)), Redactor())
         for path in ("/v1/chat/completions", "/v1/messages"):
-            one = server.replayer.find("POST", path, json.dumps({**said, "user": "u"}).encode())
-            server.divergences += [one] if isinstance(one, ReplayDivergence) else []
-        found.append(report_json(server, server.replayer.never_made(), 3, kept))
-    return [json.loads(json.dumps(one)) for one in found]
+            position = server.replayer.find("POST", path, json.dumps({**said, "user": "u"}).encode())
+            server.divergences += [position] if isinstance(position, ReplayDivergence) else []
+        collected.append(report_json(server, server.replayer.never_made(), 3, kept))
+    return [json.loads(json.dumps(document)) for document in collected]
 
 
 def _said(system: str) -> dict[str, Json]:
@@ -202,11 +207,11 @@ def _probed() -> list[Json]:
         replace(record, wants_call=True, right=True, has_tools=True, first_token_ms=2.5, findings=(finding,)),
         replace(record, number=2, hash="i", finish_reason="length", tool_calls_valid=None),
     ]
-    one = summary_json(records, measure(records), url="http://a", model="m", suite=["built-in"])
+    summary = summary_json(records, measure(records), url="http://a", model="m", suite=["built-in"])
     none = summary_json([], measure([]), url="http://b", model="", suite=[])
     paired = paired_json(compare_endpoints(records, records))
-    found = [{"endpoints": [one], "paired": []}, {"endpoints": [one, none], "paired": paired}]
-    return [json.loads(json.dumps(value)) for value in found]
+    collected = [{"endpoints": [summary], "paired": []}, {"endpoints": [summary, none], "paired": paired}]
+    return [json.loads(json.dumps(value)) for value in collected]
 
 
 def _injected() -> list[Json]:
@@ -220,8 +225,8 @@ def _injected() -> list[Json]:
         "exit_code": 0,
         "was_sent": True,
     }
-    found: list[Json] = json.loads(json.dumps([sent, {**sent, "rules": [], "found": [], "was_sent": False}]))
-    return found
+    result: list[Json] = json.loads(json.dumps([sent, {**sent, "rules": [], "found": [], "was_sent": False}]))
+    return result
 
 
 def _tailed(folder: Path) -> list[Json]:
@@ -266,7 +271,9 @@ def _with_json(group: LazyGroup, above: tuple[str, ...]) -> Iterator[str]:
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from _with_json(command, (*above, name))  # type: ignore[arg-type]  # a group of either kind
-        elif command is not None and any("--json" in one.opts and one.name == "as_json" for one in command.params):
+        elif command is not None and any(
+            "--json" in option.opts and option.name == "as_json" for option in command.params
+        ):
             yield " ".join((*above, name))
 
 
@@ -283,7 +290,7 @@ def test_the_command_prints_and_lists_schemas() -> None:
 def _closed(schema: Json) -> Json:
     """The schema with no further keys in any object that has known ones."""
     if isinstance(schema, list):
-        return [_closed(one) for one in schema]
+        return [_closed(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
     inner = {key: _closed(value) for key, value in schema.items()}

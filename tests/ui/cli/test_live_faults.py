@@ -18,12 +18,12 @@ COUNTED = {"F302", "F310"}
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 
 
-def codes(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[tuple[int, str]]:
-    return sorted((one.range.start, one.rule.code) for one in found)
+def codes(result: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[tuple[int, str]]:
+    return sorted((diagnostic.range.start, diagnostic.rule.code) for diagnostic in result)
 
 
 @in_the_gate(20, most=100)
-@given(text=texts(max_size=20), step=st.integers(1, 9), format=st.sampled_from([one.name for one in formats()]))
+@given(text=texts(max_size=20), step=st.integers(1, 9), format=st.sampled_from([form.name for form in formats()]))
 def test_faults_are_those_of_the_whole_text_wherever_it_is_cut(text: str, step: int, format: str) -> None:
     faults = LiveFaults(format=format)
     for start in range(0, len(text), step):
@@ -48,7 +48,7 @@ def test_a_format_that_nobody_named_is_found_when_the_text_shows_it(lead: int) -
         if faults.diagnostics:
             break
     assert faults.format == "hermes"
-    assert [one.rule.code for one in faults.diagnostics] == ["J104"]
+    assert [diagnostic.rule.code for diagnostic in faults.diagnostics] == ["J104"]
 
 
 def test_each_fault_is_shown_once_and_only_so_many_of_them() -> None:

@@ -85,7 +85,7 @@ def test_a_pipe_is_recorded_and_passed_on_unchanged(weaklink: Run, tmp_path: Pat
         trace, inspection = store.inspected(summary.id)
     assert (trace.name, summary.running) == ("piped", False)
     assert text_of(trace).encode("utf-8", "surrogateescape") == RAW
-    assert "J104" in {one.rule.code for one in inspection.diagnostics}
+    assert "J104" in {diagnostic.rule.code for diagnostic in inspection.diagnostics}
 
 
 def test_bytes_are_passed_on_although_nobody_records_them_yet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +337,7 @@ LINE = json.dumps({"name": "f", "arguments": {}}).encode()
 
 
 @pytest.mark.parametrize(
-    ("start", "found"),
+    ("start", "form"),
     [
         (b"data: {}", Form.SSE),
         (b"\xef\xbb\xbf\n: OPENROUTER PROCESSING", Form.SSE),
@@ -355,6 +355,6 @@ LINE = json.dumps({"name": "f", "arguments": {}}).encode()
         (b"{\xff\n", Form.TEXT),
     ],
 )
-def test_the_first_bytes_tell_what_it_is(start: bytes, found: Form | None) -> None:
-    assert detect_form(start) is found
-    assert detect_form(start, at_end=True) is (found or Form.TEXT)
+def test_the_first_bytes_tell_what_it_is(start: bytes, form: Form | None) -> None:
+    assert detect_form(start) is form
+    assert detect_form(start, at_end=True) is (form or Form.TEXT)

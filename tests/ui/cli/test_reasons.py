@@ -126,15 +126,15 @@ def test_an_abort_has_the_code_of_its_diagnostic() -> None:
         for status in (None, 200, 302, 500):
             generation = Generation(error=GenerationError(phase, "it failed", status), finish=FinishReason.ERROR)
             whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)))
-            (found,) = inspect_trace(whole).diagnostics
-            assert abort_words(whole).split()[0] == found.rule.code
+            (diagnostics,) = inspect_trace(whole).diagnostics
+            assert abort_words(whole).split()[0] == diagnostics.rule.code
 
 
 def test_words_with_backticks_are_quoted_by_other_marks() -> None:
     generation = Generation(error=GenerationError(ErrorPhase.TRANSPORT, "The upstream `http://x` did not answer."))
     whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)))
-    (found,) = inspect_trace(whole).diagnostics
-    assert found.fault.message == "The connection broke: “The upstream `http://x` did not answer”."
+    (diagnostics,) = inspect_trace(whole).diagnostics
+    assert diagnostics.fault.message == "The connection broke: “The upstream `http://x` did not answer”."
 
 
 def test_a_loop_is_named_behind_the_break_of_a_list(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     texts += ["".join(key) for key in KEYS.values()]
     assert len(texts) >= 30
     echo = "I saw: " + " , ".join(texts)
-    pieces = [echo[at : at + 5] for at in range(0, len(echo), 5)]
+    pieces = [echo[index : index + 5] for index in range(0, len(echo), 5)]
     answers = (
         scripted.chat_stream(*pieces),
         scripted.chat_tool_stream("save", *_sliced(json.dumps({"note": texts}), 7)),
@@ -267,7 +267,7 @@ def test_a_port_in_use_and_a_bad_upstream_are_told_in_words(tmp_path: Path, weak
 
 
 def _sliced(text: str, size: int) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
+    return [text[index : index + size] for index in range(0, len(text), size)]
 
 
 def _open(url: str, texts: list[str], headers: dict[str, str]) -> HTTPResponse:

@@ -35,7 +35,7 @@ print(ask(messages, user=secrets.token_hex(4)))
 messages += [{"role": "assistant", "content": "Hello"}, {"role": "user", "content": sys.argv[2]}]
 print(ask(messages, user=secrets.token_hex(4), **json.loads(sys.argv[3])))
 """
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 def weaklink(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -134,7 +134,7 @@ def test_live_goes_on_with_the_upstream(recording: tuple[Path, str]) -> None:
         done = weaklink(folder, "replay", "latest", *words)
     assert done.returncode == 3
     assert "Live" in done.stdout
-    assert [json.loads(one.body)["messages"][-1]["content"] for one in upstream.requests] == ["When?"]
+    assert [json.loads(request.body)["messages"][-1]["content"] for request in upstream.requests] == ["When?"]
 
 
 def test_several_processes_retries_and_parallel_requests_replay(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def _serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, 
         yield process, dict(line.split("=", 1) for line in lines)
     finally:
         process.kill()
-        process.communicate(timeout=_PATIENCE_S)
+        process.communicate(timeout=_TIMEOUT_S)
 
 
 def test_serve_answers_until_it_is_interrupted(recording: tuple[Path, str]) -> None:
@@ -273,7 +273,7 @@ def test_serve_answers_until_it_is_interrupted(recording: tuple[Path, str]) -> N
             check=True,
         )
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=_PATIENCE_S)
+        _, stderr = process.communicate(timeout=_TIMEOUT_S)
     assert done.stdout == said
     assert process.returncode == 0
     assert re.search(r"replayed 2 of 2 recorded requests", stderr)

@@ -109,14 +109,14 @@ def test_all_faults_give_a_table(recording: Path) -> None:
     words = ("replay", "latest", "--json", "--inject", "all", "--", sys.executable, "-c", _AGENT)
     rows = json.loads(weaklink(recording, *words).stdout)
     jsonschema.validate(rows, schema_of("replay inject all"))
-    results = {one["kind"]: one for one in rows}
-    assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {
+    results = {row["kind"]: row for row in rows}
+    assert {kind for kind, result in results.items() if result["status"] == "not possible"} == {
         "wrong-format",
         "drafted-in-reasoning",
         "unknown-key",  # the schema allows others
     }
-    assert {one["status"] for one in results.values()} <= {"ok", "recovered", "not possible"}
-    assert all(bool(one["found"]) == bool(one["rules"]) for one in results.values() if "found" in one)
+    assert {result["status"] for result in results.values()} <= {"ok", "recovered", "not possible"}
+    assert all(bool(result["found"]) == bool(result["rules"]) for result in results.values() if "found" in result)
 
 
 _TEXT_AGENT = f"""
@@ -153,10 +153,12 @@ def test_all_faults_that_a_text_can_have_are_found_in_it(tmp_path: Path) -> None
     with running_upstream(answer) as upstream:
         weaklink(tmp_path, "run", "--upstream", upstream.url, "--", sys.executable, "-c", _TEXT_AGENT)
     words = ("replay", "latest", "--json", "--inject", "all", "--", sys.executable, "-c", _TEXT_AGENT)
-    results = {one["kind"]: one for one in json.loads(weaklink(tmp_path, *words).stdout)}
-    assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {"unknown-key"}
-    assert all(bool(one["found"]) == bool(one["rules"]) for one in results.values() if "found" in one), results
-    assert all(one["was_sent"] for one in results.values() if "was_sent" in one)
+    results = {record["kind"]: record for record in json.loads(weaklink(tmp_path, *words).stdout)}
+    assert {kind for kind, result in results.items() if result["status"] == "not possible"} == {"unknown-key"}
+    assert all(bool(result["found"]) == bool(result["rules"]) for result in results.values() if "found" in result), (
+        results
+    )
+    assert all(result["was_sent"] for result in results.values() if "was_sent" in result)
 
 
 def test_an_agent_that_does_not_survive_a_fault_is_named(recording: Path) -> None:

@@ -215,8 +215,8 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @cache
 def _has(module: str) -> bool:
-    found = f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({module!r}))"
-    return subprocess.run([_PYTHON, "-c", found], check=False, capture_output=True).returncode == 0
+    command = f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({module!r}))"
+    return subprocess.run([_PYTHON, "-c", command], check=False, capture_output=True).returncode == 0
 
 
 class _Answers:
@@ -252,7 +252,7 @@ def _says(body: Any, has_results: bool) -> tuple[str, bool]:
 
 
 def _chat(body: Any) -> Answer:
-    text, calls = _says(body, any(one["role"] == "tool" for one in body["messages"]))
+    text, calls = _says(body, any(record["role"] == "tool" for record in body["messages"]))
     uses: list[Any] = []
     for city in _CITIES:
         function: Any = {"name": "get_weather", "arguments": json.dumps({"city": city})}
@@ -260,7 +260,7 @@ def _chat(body: Any) -> Answer:
     if body.get("stream"):
         if not calls:
             return scripted.chat_stream(text[:4], text[4:])
-        deltas: list[Any] = [{"tool_calls": [{"index": at, **one}]} for at, one in enumerate(uses)]
+        deltas: list[Any] = [{"tool_calls": [{"index": index, **use}]} for index, use in enumerate(uses)]
         begin: Any = {"role": "assistant", "content": None}
         end = scripted.chat_chunk({}, finish_reason="tool_calls")
         return scripted.sse(scripted.chat_chunk(begin), *map(scripted.chat_chunk, deltas), end, b"data: [DONE]\n\n")
@@ -285,12 +285,12 @@ def _messages(body: Any) -> Answer:
     if not calls:
         return scripted.messages_stream(text[:4], text[4:])
     pieces: list[bytes] = [_event({"type": "message_start", "message": {**message, "content": [], "usage": usage}})]
-    for at, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
         pieces += [
-            _event({"type": "content_block_start", "index": at, "content_block": {**block, "input": {}}}),
-            _event({"type": "content_block_delta", "index": at, "delta": delta}),
-            _event({"type": "content_block_stop", "index": at}),
+            _event({"type": "content_block_start", "index": index, "content_block": {**block, "input": {}}}),
+            _event({"type": "content_block_delta", "index": index, "delta": delta}),
+            _event({"type": "content_block_stop", "index": index}),
         ]
     pieces.append(_event({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 7}}))
     return scripted.sse(*pieces, _event({"type": "message_stop"}))
@@ -301,7 +301,7 @@ def _event(value: dict[str, Any]) -> bytes:
 
 
 def _ollama(body: Any) -> Answer:
-    text, calls = _says(body, any(one["role"] == "tool" for one in body["messages"]))
+    text, calls = _says(body, any(record["role"] == "tool" for record in body["messages"]))
     uses = [{"function": {"name": "get_weather", "arguments": {"city": city}}} for city in _CITIES]
     message: Any = {"role": "assistant", "content": text, **({"tool_calls": uses} if calls else {})}
     head: dict[str, Any] = {"model": "m", "created_at": "2026-01-01T00:00:00Z"}
@@ -374,11 +374,11 @@ def _responses(body: Any) -> Answer:
         return scripted.json_answer(whole)
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
     events: list[Any] = [{"type": "response.created", "response": begun}]
-    for at, item in enumerate(output):
-        events.append({"type": "response.output_item.added", "output_index": at, "item": item})
-        events.append({"type": "response.output_item.done", "output_index": at, "item": item})
+    for index, item in enumerate(output):
+        events.append({"type": "response.output_item.added", "output_index": index, "item": item})
+        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
     events.append({"type": "response.completed", "response": whole})
-    return scripted.sse(*(_event({**one, "sequence_number": at}) for at, one in enumerate(events)))
+    return scripted.sse(*(_event({**event, "sequence_number": index}) for index, event in enumerate(events)))
 
 
 _BY_PATH: dict[str, Callable[[Any], Answer]] = {
@@ -427,7 +427,9 @@ def test_an_agent_that_record_recorded_replays(
 ) -> None:
     running, _ = upstream
     with recording_process(tmp_path, "--upstream", running.url, "--db", "t.db") as recorder:
-        given = {one.name: recorder.url + one.path for provider in PROVIDERS for one in provider.variables}
+        given = {
+            variable.name: recorder.url + variable.path for provider in PROVIDERS for variable in provider.variables
+        }
         given |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "none")
         done = subprocess.run(
             [_PYTHON, "agent.py", kind],
@@ -453,14 +455,16 @@ def test_each_fault_that_a_wire_can_carry_is_found(
     done = weaklink(tmp_path, "run", "--upstream", upstream[0].url, *words)
     assert done.returncode == 0, done.stderr
     results = {
-        one["kind"]: one
-        for one in json.loads(weaklink(tmp_path, "replay", "latest", "--json", "--inject", "all", *words).stdout)
+        record["kind"]: record
+        for record in json.loads(weaklink(tmp_path, "replay", "latest", "--json", "--inject", "all", *words).stdout)
     }
-    impossible = {one for one, result in results.items() if result["status"] == "not possible"}
+    impossible = {fault_kind for fault_kind, result in results.items() if result["status"] == "not possible"}
     has_text = client == "anthropic" and kind == "streamed"  # whose arguments are sent as pieces of text
     assert impossible == _NEVER | (set() if has_text else _IMPOSSIBLE[client])
-    assert all(bool(one["found"]) == bool(one["rules"]) for one in results.values() if "found" in one), results
-    assert all(one["was_sent"] for one in results.values() if "was_sent" in one), results
+    assert all(bool(result["found"]) == bool(result["rules"]) for result in results.values() if "found" in result), (
+        results
+    )
+    assert all(result["was_sent"] for result in results.values() if "was_sent" in result), results
 
 
 _NEVER = {"enum-violation", "wrong-format", "drafted-in-reasoning"}

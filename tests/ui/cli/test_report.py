@@ -46,7 +46,7 @@ def test_a_report_says_what_breaks_and_leads_to_the_worst_chains(weaklink: Run, 
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"out/here/index.html: 3 traces; pages on 2 broken chains\n"
     folder = tmp_path / "out" / "here"
-    assert sorted(one.name for one in folder.iterdir()) == ["index.html", "trace-2.html", "trace-3.html"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.html", "trace-2.html", "trace-3.html"]
     said = _words(folder / "index.html")
     assert said.startswith("Release <7> 3 traces, 2 broken (67 %).")
     assert "J104 trailing-comma 2 100 %" in said
@@ -81,7 +81,7 @@ def test_the_pages_need_nothing_and_run_nothing(weaklink: Run, tmp_path: Path) -
         assert reader.tags.count("style") == 1
         assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "style")]
         hrefs = [value or "" for name, value in reader.attributes if name == "href"]
-        assert all(re.fullmatch(r"#trace-\d+-turn-\d+|trace-\d+\.html", one) for one in hrefs), hrefs
+        assert all(re.fullmatch(r"#trace-\d+-turn-\d+|trace-\d+\.html", href) for href in hrefs), hrefs
         assert re.search(_UNSEEN, text) is None
         assert text.index("Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-") < 200
 
@@ -100,8 +100,8 @@ def test_a_report_takes_the_place_of_a_report(weaklink: Run, database: Path, tmp
     weaklink("report", "--db", str(database), "-o", "r")
     done = weaklink("report", "--db", str(database), "-o", "r", "-f", "model:other")
     assert done.returncode == 0
-    assert sorted(one.name for one in (tmp_path / "r").iterdir()) == ["index.html", "trace-2.html"]
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".r")] == []
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["index.html", "trace-2.html"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".r")] == []
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "index.html", ".git", "trace-x.html"])
@@ -112,7 +112,7 @@ def test_another_folder_is_left_alone(weaklink: Run, database: Path, tmp_path: P
     done = weaklink("report", "--db", str(database), "-o", "r")
     assert (done.returncode, done.stdout) == (2, b"")
     assert f"r contains `{name}`, which is not part of a report".encode() in done.stderr
-    assert [(one.name, one.read_text()) for one in folder.iterdir()] == [(name, "mine")]
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [(name, "mine")]
 
 
 def test_by_force_other_files_stay(weaklink: Run, database: Path, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_where_there_is_nothing_to_report_nothing_is_made(
     assert (done.returncode, done.stdout) == (2, b"")
     assert words.encode() in done.stderr
     assert b"Traceback" not in done.stderr
-    assert sorted(one for one in tmp_path.iterdir() if "t.db-" not in one.name) == before
+    assert sorted(path for path in tmp_path.iterdir() if "t.db-" not in path.name) == before
 
 
 def test_what_fails_halfway_leaves_what_was_there(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_what_fails_halfway_leaves_what_was_there(tmp_path: Path) -> None:
     (folder / "index.html").write_text("old")
     with pytest.raises(UnwritableFolderError, match="No space left"):
         _fill_the_disk(folder)
-    assert [(one.name, (one / "index.html").read_text()) for one in tmp_path.iterdir()] == [("r", "old")]
+    assert [(path.name, (path / "index.html").read_text()) for path in tmp_path.iterdir()] == [("r", "old")]
 
 
 def _fill_the_disk(folder: Path) -> None:

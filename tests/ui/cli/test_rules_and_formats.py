@@ -21,8 +21,8 @@ def test_a_rule_is_explained_with_carets(weaklink: Run, word: str) -> None:
 
 
 def test_a_rule_as_json(weaklink: Run) -> None:
-    found = json.loads(weaklink("rules", "J104", "--json").stdout)
-    assert list(found) == [
+    payload = json.loads(weaklink("rules", "J104", "--json").stdout)
+    assert list(payload) == [
         "code",
         "name",
         "severity",
@@ -55,8 +55,8 @@ def test_all_rules_as_json(weaklink: Run) -> None:
 def test_formats_are_listed(weaklink: Run) -> None:
     listed = weaklink("formats").stdout.decode()
     assert all(format.name in listed for format in formats())
-    found = json.loads(weaklink("formats", "--json").stdout)
-    assert [list(one) for one in found] == [["name", "aliases", "models", "summary", "reads", "writes"]] * len(
+    payload = json.loads(weaklink("formats", "--json").stdout)
+    assert [list(rule) for rule in payload] == [["name", "aliases", "models", "summary", "reads", "writes"]] * len(
         formats()
     )
 
@@ -94,7 +94,7 @@ def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path
     )
     run = weaklink("formats", "--json", PYTHONPATH=f"{ROOT / 'src'}:{about.parent}")
     assert run.returncode == 0
-    assert "parrot" in [one["name"] for one in json.loads(run.stdout)]
+    assert "parrot" in [record["name"] for record in json.loads(run.stdout)]
     told = run.stderr.decode()
     assert "The plug-in `bad` (bad_plug_in:FORMAT) could not be loaded: RuntimeError('the ink is gone')." in told
     assert "The plug-in `none` (good_plug_in:NONE) is a `int`, not a Format." in told

@@ -41,7 +41,7 @@ messages = [{"role": "user", "content": "Hi, second"}]
 anthropic.Anthropic(api_key="none").messages.create(model="m", max_tokens=9, messages=messages)
 """
 _RUN, _REPLAY = ("run",), ("replay", str(ROOT / "examples/runs/weather.jsonl"), "--allow-unused")
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -63,7 +63,7 @@ def begun(folder: Path, *words: str, command: tuple[str, ...] = ("run",)) -> Ite
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=_PATIENCE_S)
+        process.communicate(timeout=_TIMEOUT_S)
 
 
 def test_the_command_goes_through_unchanged_and_a_line_a_session_says_how_it_went(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_command_goes_through_unchanged_and_a_line_a_session_says_how_it_wen
     assert re.fullmatch(r"weaklink show \d --db .*t\.db", said[4])
     assert len(said) == 5
     with open_store(tmp_path / "t.db") as store:
-        ids = {one.external_ids["run"] for one in store.traces()}
+        ids = {summary.external_ids["run"] for summary in store.traces()}
         assert len(ids) == 1
         assert len(store.traces(f"session:{ids.pop()}")) == 2
 
@@ -170,7 +170,7 @@ def test_a_signal_to_weaklink_reaches_the_command_once(tmp_path: Path, number: s
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.wait(_PATIENCE_S) == 5
+        assert process.wait(_TIMEOUT_S) == 5
     assert (tmp_path / "got").read_text() == f"{name}\n"
 
 
@@ -220,7 +220,7 @@ def test_a_session_that_a_signal_stops_while_a_tool_runs_is_aborted(tmp_path: Pa
             assert process.stdout.readline() == "the tool runs\n"
             agent = next(pid for pid, line in _below(process.pid).items() if "500" in line and "--upstream" not in line)
             os.kill(agent, signal.Signals[number])
-            assert process.wait(_PATIENCE_S) == 128 + signal.Signals[number]
+            assert process.wait(_TIMEOUT_S) == 128 + signal.Signals[number]
     with open_store(tmp_path / "t.db") as store:
         (summary,) = store.traces()
         trace, inspection = store.inspected(summary.id)
@@ -241,7 +241,7 @@ def test_a_session_that_a_signal_stops_while_a_tool_runs_is_aborted(tmp_path: Pa
         (_RUN, "command"),
         (_RUN, "grandchild"),
         (_REPLAY, "weaklink"),
-        *(pytest.param(_REPLAY, one, marks=pytest.mark.slow) for one in ("supervisor", "command", "grandchild")),
+        *(pytest.param(_REPLAY, text, marks=pytest.mark.slow) for text in ("supervisor", "command", "grandchild")),
     ],
 )
 def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str, command: tuple[str, ...]) -> None:
@@ -249,7 +249,7 @@ def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str, command
     with begun(tmp_path, "--", "sh", "-c", script, command=command) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split(":")[2].partition("/")[0]
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         below = _below(process.pid)
         while sum(words.startswith("sleep 30") for words in below.values()) < 4 and time.monotonic() < deadline:
             below = _below(process.pid)
@@ -260,8 +260,8 @@ def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str, command
             "grandchild": next(pid for pid, words in below.items() if words.startswith("sleep 303")),
         }
         os.kill(pids[killed], signal.SIGKILL)
-        assert process.wait(_PATIENCE_S) == {"weaklink": -9, "grandchild": 1}.get(killed, 137)
-        deadline = time.monotonic() + _PATIENCE_S
+        assert process.wait(_TIMEOUT_S) == {"weaklink": -9, "grandchild": 1}.get(killed, 137)
+        deadline = time.monotonic() + _TIMEOUT_S
         while (left := [pid for pid in below if _is_alive(pid)]) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert left == []
@@ -271,12 +271,12 @@ def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str, command
 
 def _below(of: int) -> dict[int, str]:
     """The processes below one, with their command lines."""
-    found: dict[int, str] = {}
+    commands: dict[int, str] = {}
     with suppress(OSError):  # one that has just ended
         for child in Path(f"/proc/{of}/task/{of}/children").read_text().split():
-            found[int(child)] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
-            found |= _below(int(child))
-    return found
+            commands[int(child)] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+            commands |= _below(int(child))
+    return commands
 
 
 def _is_alive(pid: int) -> bool:
@@ -304,7 +304,7 @@ def test_record_with_a_command_is_run(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=_PATIENCE_S,
+            timeout=_TIMEOUT_S,
         )
     assert (done.returncode, done.stdout) == (4, "Hi.\n")
     assert json.loads(upstream.requests[0].body)["model"] == "hermes-4"

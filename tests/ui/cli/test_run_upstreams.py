@@ -22,7 +22,7 @@ from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.model import Json
 from weaklink.storage.store import open_store
 
-_VARIABLES = {one.name: (provider, one) for provider in PROVIDERS for one in provider.variables}
+_VARIABLES = {variable.name: (provider, variable) for provider in PROVIDERS for variable in provider.variables}
 _ANNOUNCED = "is not set, so requests of"
 _NOBODY = "http://127.0.0.1:9"  # nothing listens there
 
@@ -87,13 +87,13 @@ def _run(folder: Path, agent: str, *options: str, **variables: str) -> tuple[int
 def _cases() -> Iterable[Any]:
     """Each agent with each variable of its provider; where another case has the agent, and one the variable, slow."""
     every = [
-        (agent, one.name)
+        (agent, variable.name)
         for agent, provider in product(_AGENTS, PROVIDERS)
         if provider.prefix == _PROVIDER_OF.get(agent, "openai")
-        for one in provider.variables
-        if not one.is_optional
+        for variable in provider.variables
+        if not variable.is_optional
     ]
-    agents, names = ({case[at]: case for case in reversed(every)}.values() for at in (0, 1))
+    agents, names = ({case[index]: case for case in reversed(every)}.values() for index in (0, 1))
     return [pytest.param(*case, marks=() if case in (*agents, *names) else pytest.mark.slow) for case in every]
 
 
@@ -108,7 +108,7 @@ def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
         address = f"{upstream.url}/chosen{_VARIABLES[name][1].path}"
         code, said = _run(tmp_path, agent, "--no-default-upstreams", "--check", **{name: address})
     assert code == 0, said
-    assert [one.target.startswith("/chosen/") for one in upstream.requests] == [True]
+    assert [request.target.startswith("/chosen/") for request in upstream.requests] == [True]
     assert "weaklink: recorded 1 request.\n" in said
     assert _ANNOUNCED not in said
 
@@ -118,12 +118,14 @@ def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
 def test_a_default_that_nobody_chose_is_refused_clearly_and_recorded(tmp_path: Path, agent: str) -> None:
     code, said = _run(tmp_path, agent, "--no-default-upstreams", "--check")
     assert code == 1
-    provider = next(one for one in PROVIDERS if one.prefix == _PROVIDER_OF.get(agent, "openai"))
+    provider = next(known for known in PROVIDERS if known.prefix == _PROVIDER_OF.get(agent, "openai"))
     assert f"`{provider.variables[0].name}` is not set" in said  # the client printed the proxy's answer
     assert "weaklink: recorded 1 request.\n" in said
     with open_store(tmp_path / "t.db") as store:
         (summary,) = store.traces()
-        (fault,) = [one for one in store.inspected(summary.id)[1].diagnostics if one.rule.code == "C505"]
+        (fault,) = [
+            diagnostic for diagnostic in store.inspected(summary.id)[1].diagnostics if diagnostic.rule.code == "C505"
+        ]
     assert summary.status is Status.ABORTED
     assert "--no-default-upstreams" in fault.fault.message
     assert f"{provider.default}{provider.variables[0].path}" in fault.fault.message
@@ -178,8 +180,8 @@ def test_contradicting_variables_are_announced_and_each_is_followed(tmp_path: Pa
 def test_each_client_has_a_path_to_its_own_server(
     variables: Mapping[str, str], upstream: str | None, name: str, goes_to: str
 ) -> None:
-    found = routes(variables, upstream)
-    assert {one.prefix: one.url for one in found.upstreams}[found.paths[name]] == goes_to
+    routing = routes(variables, upstream)
+    assert {proxied.prefix: proxied.url for proxied in routing.upstreams}[routing.paths[name]] == goes_to
 
 
 def _value(variable: ClientVariable, number: int) -> str:
@@ -191,27 +193,27 @@ def test_no_choice_of_variables_sends_a_client_to_a_server_that_is_not_named(
     chosen: dict[str, int], has_upstream: bool
 ) -> None:
     variables = {name: _value(_VARIABLES[name][1], number) for name, number in chosen.items()}
-    found = routes(variables, "http://127.0.0.1:7000" if has_upstream else None)
-    upstreams = {one.prefix: one for one in found.upstreams}
+    routing = routes(variables, "http://127.0.0.1:7000" if has_upstream else None)
+    upstreams = {proxied.prefix: proxied for proxied in routing.upstreams}
     for provider in PROVIDERS:
-        given_numbers = {chosen[one.name] for one in provider.variables if one.name in chosen}
-        for one in provider.variables:
-            if one.name not in found.paths:
-                assert one.name not in chosen
-                assert one.is_optional or not provider.default
+        given_numbers = {chosen[variable.name] for variable in provider.variables if variable.name in chosen}
+        for address_variable in provider.variables:
+            if address_variable.name not in routing.paths:
+                assert address_variable.name not in chosen
+                assert address_variable.is_optional or not provider.default
                 continue
-            upstream = upstreams[found.paths[one.name]]
+            upstream = upstreams[routing.paths[address_variable.name]]
             is_default = not given_numbers and not has_upstream
             assert bool(upstream.default_of) == is_default
             if is_default:
-                assert upstream.url == f"{provider.default}{one.path}"
+                assert upstream.url == f"{provider.default}{address_variable.path}"
             elif has_upstream:
                 assert upstream.url.startswith("http://127.0.0.1:7000")
-            elif one.name in chosen:
-                assert upstream.url == variables[one.name]
+            elif address_variable.name in chosen:
+                assert upstream.url == variables[address_variable.name]
             else:
-                assert upstream.url in {_value(one, number) for number in given_numbers}
-        conflicts = [one for one in found.conflicts if f"clients of {provider.title} read" in one]
+                assert upstream.url in {_value(address_variable, number) for number in given_numbers}
+        conflicts = [conflict for conflict in routing.conflicts if f"clients of {provider.title} read" in conflict]
         assert len(conflicts) == (len(given_numbers) > 1 and not has_upstream)
 
 
@@ -226,7 +228,7 @@ def test_an_upstream_that_cannot_be_reached_is_a_recorded_trace_with_the_reason(
         (summary,) = store.traces()
         assert summary.status is Status.ABORTED
         trace, inspection = store.inspected(summary.id)
-    assert [one.rule.code for one in inspection.diagnostics] == ["C505"]
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["C505"]
     assert "connection refused`." in inspection.diagnostics[0].fault.message
     assert trace.turns[0].parts[0].text == "Hi"
 
@@ -281,7 +283,7 @@ def test_a_path_leaves_its_root_exactly_if_it_resolves_above_it(segments: list[s
         plain = segment.lower().replace("%2e", ".")
         depth += {"..": -1, ".": 0, "": 0}.get(plain, 1)
         leaves = leaves or depth < 0
-    assert leaves_root("".join(f"/{one}" for one in segments) + "?q=/../..") == leaves
+    assert leaves_root("".join(f"/{segment}" for segment in segments) + "?q=/../..") == leaves
 
 
 def test_the_answer_of_a_refusal_is_json_that_says_what_to_do(tmp_path: Path) -> None:

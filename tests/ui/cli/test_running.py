@@ -44,8 +44,8 @@ def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None
     sink.accept(TraceStarted("k", trace("a", BAD_CALL)))
     sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
     sink.flush()
-    found = _listed(weaklink)
-    assert (found["running"], found["status"], found["break"]["code"]) == (True, "broken", "J104")
+    rows = _listed(weaklink)
+    assert (rows["running"], rows["status"], rows["break"]["code"]) == (True, "broken", "J104")
     assert weaklink("list", "--db", "t.db").stdout.startswith(b"running\t")
     table = _table(weaklink)
     assert "▸ running" in table
@@ -66,16 +66,16 @@ def test_a_trace_is_idle_when_nothing_came_for_long_and_runs_again_with_its_next
     sink = StoreSink(str(tmp_path / "t.db"), idle_after_s=0)
     sink.accept(TraceStarted("k", trace("a", GOOD_CALL)))
     sink.flush()
-    found = _listed(weaklink, "--filter", "status:idle")
-    assert (found["running"], found["idle"], found["status"]) == (False, True, "ok")
+    rows = _listed(weaklink, "--filter", "status:idle")
+    assert (rows["running"], rows["idle"], rows["status"]) == (False, True, "ok")
     assert weaklink("list", "--db", "t.db", "--filter", "status:running").stdout == b""
     assert "▹ idle" in _table(weaklink)
     assert "▹ idle, so far ✔ ok" in _shown(weaklink)
     assert json.loads(_shown(weaklink, "--json"))["idle"] is True
     sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
     sink.flush()
-    found = _listed(weaklink, "--filter", "status:running")
-    assert (found["running"], found["idle"]) == (True, False)
+    rows = _listed(weaklink, "--filter", "status:running")
+    assert (rows["running"], rows["idle"]) == (True, False)
     assert weaklink("list", "--db", "t.db", "--filter", "status:idle").stdout == b""
     sink.close()
     assert "idle" not in _shown(weaklink)
@@ -98,8 +98,8 @@ def test_an_open_turn_is_shown_as_far_as_it_came(weaklink: Run, tmp_path: Path) 
     said = f'<think>I try again.</think>{BAD_CALL}<tool_call>\n{{"name": "get'
     sink.accept(ChunksArrived("k", 3, (Chunk(0, "text", said),)))
     sink.flush()
-    found = _listed(weaklink)
-    assert (found["running"], found["turns"], found["open_turns"]) == (True, 2, 1)
+    rows = _listed(weaklink)
+    assert (rows["running"], rows["turns"], rows["open_turns"]) == (True, 2, 1)
     assert " 2+1 " in _table(weaklink)
     shown = _shown(weaklink)
     assert "── 3 assistant" in shown
@@ -128,8 +128,8 @@ def _killed_recorder(database: Path) -> None:
 
 def test_list_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) -> None:
     _killed_recorder(tmp_path / "t.db")
-    found = _listed(weaklink, "--filter", "chunks")
-    assert (found["running"], found["turns"]) == (False, 2)
+    rows = _listed(weaklink, "--filter", "chunks")
+    assert (rows["running"], rows["turns"]) == (False, 2)
 
 
 def test_show_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) -> None:

@@ -35,9 +35,16 @@ def files(tmp_path: Path) -> Path:
 
 def test_every_command_counts_the_same_errors(weaklink: Run, files: Path) -> None:
     inspections = [inspect_trace(trace) for trace in traces_in(files)]
-    errors = Counter(one.rule.code for found in inspections for one in found.diagnostics if is_error(one.rule.severity))
-    malformed = sum(step.outcome is StepOutcome.MALFORMED for found in inspections for step in found.chain.steps)
-    steps = sum(len(found.chain.steps) for found in inspections)
+    errors = Counter(
+        diagnostic.rule.code
+        for inspection in inspections
+        for diagnostic in inspection.diagnostics
+        if is_error(diagnostic.rule.severity)
+    )
+    malformed = sum(
+        step.outcome is StepOutcome.MALFORMED for inspection in inspections for step in inspection.chain.steps
+    )
+    steps = sum(len(inspection.chain.steps) for inspection in inspections)
     assert malformed > len(JOINED) * len(SHAPES)
 
     report = read_json(weaklink("import", "files", "--json"))
@@ -51,9 +58,14 @@ def test_every_command_counts_the_same_errors(weaklink: Run, files: Path) -> Non
     assert sum(row["errors"] for row in rows) == errors.total()
 
     shown = [read_json(_shown(files.parent / ".local/share/weaklink/weaklink.db", row["id"])) for row in rows]
-    found = Counter(one["code"] for trace in shown for one in trace["diagnostics"] if one["severity"] == "error")
-    assert found == errors
-    assert sum(one["errors"] for one in shown) == errors.total()
+    counter = Counter(
+        diagnostic["code"]
+        for trace in shown
+        for diagnostic in trace["diagnostics"]
+        if diagnostic["severity"] == "error"
+    )
+    assert counter == errors
+    assert sum(record["errors"] for record in shown) == errors.total()
     assert sum(step["outcome"] == "malformed" for trace in shown for step in trace["chain"]) == malformed
 
     measure = read_json(weaklink("stats", "--json"))["measures"]["well_formed"]
@@ -69,9 +81,12 @@ def test_every_report_of_check_has_the_same_errors(weaklink: Run, tmp_path: Path
     count = sum(1 for _ in traces_in(folder))
     errors = Counter({"J110": count})
     checked = read_json(weaklink("check", "answers", "--output", "json", "--no-config"))
-    assert Counter(one["code"] for one in checked["diagnostics"] if one["severity"] == "error") == errors
+    assert (
+        Counter(diagnostic["code"] for diagnostic in checked["diagnostics"] if diagnostic["severity"] == "error")
+        == errors
+    )
     sarif = read_json(weaklink("check", "answers", "--output", "sarif", "--no-config"))
-    assert Counter(one["ruleId"] for one in sarif["runs"][0]["results"] if one["level"] == "error") == errors
+    assert Counter(result["ruleId"] for result in sarif["runs"][0]["results"] if result["level"] == "error") == errors
     junit = ElementTree.fromstring(weaklink("check", "answers", "--output", "junit", "--no-config").stdout)
     assert len(junit.findall(".//testcase")) == count
     assert len(junit.findall(".//testcase[failure]")) == count
@@ -85,14 +100,14 @@ def test_check_has_the_diagnostics_of_every_inspection(weaklink: Run, tmp_path: 
     done = read_json(weaklink("check", ".", "--output", "json", "--no-config", "--ignore", "C510,C511,D"))
     checked: dict[str, Counter[tuple[str, str]]] = {}
     for finding in done["diagnostics"]:
-        for one in (finding, *(other for other in finding["related"] if "code" in other)):
-            checked.setdefault(finding["path"], Counter())[one["code"], one["severity"]] += 1
+        for record in (finding, *(other for other in finding["related"] if "code" in other)):
+            checked.setdefault(finding["path"], Counter())[record["code"], record["severity"]] += 1
     inspected: dict[str, Counter[tuple[str, str]]] = {}
     for file in done["files"]:
         for trace in traces_in(tmp_path / file["path"]):
-            for found in inspect_trace(trace).diagnostics:
+            for diagnostic in inspect_trace(trace).diagnostics:
                 counts = inspected.setdefault(file["path"], Counter())
-                counts[found.rule.code, found.rule.severity.value] += 1
+                counts[diagnostic.rule.code, diagnostic.rule.severity.value] += 1
     assert len(inspected) > 60
     assert checked == inspected
 

@@ -29,9 +29,12 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     turns = (Turn(Role.USER, (Part("text", "The weather."),)),)
     made = [
         Trace(
-            turns, f"run {at % 3} of {at}", started=Instant(float(at)), external_ids=(ExternalId("session", str(at)),)
+            turns,
+            f"run {index % 3} of {index}",
+            started=Instant(float(index)),
+            external_ids=(ExternalId("session", str(index)),),
         )
-        for at in range(_TRACES)
+        for index in range(_TRACES)
     ]
     with open_store(path) as store:
         store.save((trace, inspect_trace(trace)) for trace in made)
@@ -47,8 +50,8 @@ def _run(*words: str) -> Result:
 def test_all_that_matches_is_printed_in_its_order(way: tuple[str, ...]) -> None:
     done = _run(*way, "name:*0*of*", "--limit", "100")
     assert done.exit_code == 0, done.output
-    found = [line for line in done.stdout.splitlines() if "run 0 of" in line]
-    assert [f"run 0 of {at}" in line for at, line in zip(range(27, -1, -3), found, strict=True)] == [True] * 10
+    matching = [line for line in done.stdout.splitlines() if "run 0 of" in line]
+    assert [f"run 0 of {index}" in line for index, line in zip(range(27, -1, -3), matching, strict=True)] == [True] * 10
     assert done.stderr == ""  # it is no terminal
 
 
@@ -60,7 +63,12 @@ def test_ctrl_c_leaves_what_was_found_and_says_that_it_is_not_all(
     monkeypatch.setattr(Paging, "page", _interrupted_at(2, Paging.page))
     done = _run(*way, "name:*0*of*")
     assert done.exit_code == 130
-    assert [at for at in range(0, _TRACES, 3) if re.search(rf"run 0 of {at}\b", done.stdout)] == [18, 21, 24, 27]
+    assert [index for index in range(0, _TRACES, 3) if re.search(rf"run 0 of {index}\b", done.stdout)] == [
+        18,
+        21,
+        24,
+        27,
+    ]
     assert "interrupted; the list is not complete" in done.stderr
 
 
@@ -81,7 +89,7 @@ def test_the_first_rows_are_printed_before_the_list_is_read(monkeypatch: pytest.
     monkeypatch.setattr(Paging, "page", _interrupted_at(2, Paging.page))
     done = _run("list", "--json", "name:*0*of*")
     assert [json.loads(line)["name"] for line in done.stdout.splitlines()] == [
-        f"run 0 of {at}" for at in (27, 24, 21, 18)
+        f"run 0 of {index}" for index in (27, 24, 21, 18)
     ]
 
 

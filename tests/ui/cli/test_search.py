@@ -56,9 +56,9 @@ def test_every_word_must_be_there_and_accents_do_not_matter(weaklink: Run, datab
 
 
 def test_a_filter_without_words_has_no_place(weaklink: Run, database: Path) -> None:
-    found = hits(weaklink, "status:ok")
-    assert len(found) == 3
-    assert {(hit["turn"], hit["excerpt"], hit["found_start"]) for hit in found} == {(None, None, None)}
+    matches = hits(weaklink, "status:ok")
+    assert len(matches) == 3
+    assert {(hit["turn"], hit["excerpt"], hit["found_start"]) for hit in matches} == {(None, None, None)}
 
 
 def test_nothing_found_is_said_and_no_failure(weaklink: Run, database: Path) -> None:
@@ -105,6 +105,6 @@ def test_what_is_found_fits_the_screen_and_is_visible(weaklink: Run, database: P
 
 
 def test_a_filter_stands_beside_the_words_or_among_them(weaklink: Run, database: Path) -> None:
-    ids = [[one["id"] for one in hits(weaklink, *words)] for words in (["o*", "-f", "id:1"], ["o*", "id:1"], ["o*"])]
+    ids = [[hit["id"] for hit in hits(weaklink, *words)] for words in (["o*", "-f", "id:1"], ["o*", "id:1"], ["o*"])]
     assert ids[0] == ids[1] == [1]
     assert len(ids[2]) == 2

@@ -45,17 +45,17 @@ def answer(run: Run, stdin: str | bytes, *options: str) -> dict[str, Any]:
 
 
 def test_every_key_is_there_and_says_what_the_contract_says(weaklink: Run) -> None:
-    found = answer(weaklink, CALL, "--format", "hermes")
-    assert list(found) == KEYS
-    assert (found["id"], found["format"], found["content"], found["reasoning"]) == (None, "hermes", "\n", "hm")
-    assert all(set(span) == SPAN_KEYS for span in found["spans"])
-    assert [span["kind"] for span in found["spans"]] == ["reasoning", "text", "tool_call"]
-    (call,) = found["tool_calls"]
+    result = answer(weaklink, CALL, "--format", "hermes")
+    assert list(result) == KEYS
+    assert (result["id"], result["format"], result["content"], result["reasoning"]) == (None, "hermes", "\n", "hm")
+    assert all(set(span) == SPAN_KEYS for span in result["spans"])
+    assert [span["kind"] for span in result["spans"]] == ["reasoning", "text", "tool_call"]
+    (call,) = result["tool_calls"]
     assert set(call) == CALL_KEYS
     assert (call["name"], call["arguments"], call["valid"], call["recovered"]) == ("f", {"a": 1}, False, True)
     assert call["raw_arguments"] == '{"a": 1,}'
     assert CALL[call["start"] : call["end"]].startswith('{"name"')
-    (diagnostic,) = found["diagnostics"]
+    (diagnostic,) = result["diagnostics"]
     assert set(diagnostic) == DIAGNOSTIC_KEYS
     assert (diagnostic["code"], diagnostic["line"], diagnostic["column"]) == ("J104", 3, 35)
     assert CALL[diagnostic["start"] : diagnostic["end"]] == ","
@@ -102,8 +102,8 @@ def test_numbers_that_json_does_not_hold_become_strings_and_long_ones_keep_their
     digits = "7" * 5_000
     text = f'<tool_call>{{"name": "f", "arguments": {{"a": 1e999, "b": {digits}}}}}</tool_call>'
     done = weaklink("segment", stdin=text.encode())
-    found = json.loads(done.stdout, parse_int=str, parse_constant=pytest.fail)
-    assert found["tool_calls"][0]["arguments"] == {"a": "Infinity", "b": digits}
+    payload = json.loads(done.stdout, parse_int=str, parse_constant=pytest.fail)
+    assert payload["tool_calls"][0]["arguments"] == {"a": "Infinity", "b": digits}
 
 
 def test_deep_nesting_is_answered(weaklink: Run) -> None:
@@ -138,8 +138,8 @@ def test_a_broken_tool_file_is_refused_in_a_sentence(weaklink: Run, tmp_path: Pa
 
 
 def test_a_prompt_that_opened_reasoning_counts(weaklink: Run) -> None:
-    found = answer(weaklink, "hm</think>x", "--prompt", "<think>\n")
-    assert (found["reasoning"], found["content"]) == ("hm", "x")
+    result = answer(weaklink, "hm</think>x", "--prompt", "<think>\n")
+    assert (result["reasoning"], result["content"]) == ("hm", "x")
 
 
 def test_an_unknown_format_exits_with_2(weaklink: Run) -> None:

@@ -53,10 +53,10 @@ BAD = [
 @pytest.mark.parametrize(("request_line", "why"), BAD, ids=range(len(BAD)))
 def test_a_bad_line_is_answered_by_its_error(request_line: object, why: str) -> None:
     given_id = 7 if isinstance(request_line, dict) else None
-    found = asked(request_line | {"id": 7} if isinstance(request_line, dict) else request_line)
-    assert list(found) == ["id", "error"]
-    assert found["id"] == given_id
-    assert why in found["error"]
+    result = asked(request_line | {"id": 7} if isinstance(request_line, dict) else request_line)
+    assert list(result) == ["id", "error"]
+    assert result["id"] == given_id
+    assert why in result["error"]
 
 
 @pytest.mark.parametrize("id", [0, "x", None, [1, {"a": 2}], 1.5, True, "\ud800"])
@@ -74,17 +74,17 @@ def test_a_schema_that_nests_thousands_of_levels_is_told_and_the_text_is_read() 
     schema = '{"type": "object", "properties": {"a":' * levels + "{}" + "}}" * levels
     call = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
     line = f'{{"text": {json.dumps(call)}, "tools": [{{"name": "f", "parameters": {schema}}}]}}'
-    found = json.loads(answer(line.encode(), Defaults(format="hermes")))
-    assert found["tool_calls"][0]["valid"]
-    assert [one["name"] for one in found["diagnostics"]] == ["schema-not-checked"]
-    assert "is nested deeper" in found["diagnostics"][0]["message"]
+    payload = json.loads(answer(line.encode(), Defaults(format="hermes")))
+    assert payload["tool_calls"][0]["valid"]
+    assert [diagnostic["name"] for diagnostic in payload["diagnostics"]] == ["schema-not-checked"]
+    assert "is nested deeper" in payload["diagnostics"][0]["message"]
     assert "nested too deeply, and not JSON" in json.loads(answer(line.encode()[:-3], Defaults()))["error"]
 
 
 def test_missing_keys_take_the_defaults_of_the_command() -> None:
     defaults = Defaults(format="hermes", prompt="<think>\n")
-    found = json.loads(answer(b'{"text": "a</think>b"}', defaults))
-    assert (found["reasoning"], found["content"]) == ("a", "b")
+    payload = json.loads(answer(b'{"text": "a</think>b"}', defaults))
+    assert (payload["reasoning"], payload["content"]) == ("a", "b")
     assert "error" in json.loads(answer(b'{"text": "a"}', Defaults(format="no-such")))
     assert json.loads(answer(b'{"text": "a", "format": "hermes"}', Defaults(format="no-such")))["format"] == "hermes"
 
@@ -116,8 +116,8 @@ def test_answers_stream_while_the_input_is_still_open(tmp_path: Path) -> None:
         for number in range(3):
             command.stdin.write(b'{"id": %d, "text": "a"}\n' % number if number != 1 else b"junk\n")
             command.stdin.flush()
-            found = json.loads(command.stdout.readline())
-            assert found["id"] == (None if number == 1 else number)
+            payload = json.loads(command.stdout.readline())
+            assert payload["id"] == (None if number == 1 else number)
         command.stdin.close()
         assert command.stdout.read() == b""
     assert command.returncode == 0

@@ -54,8 +54,8 @@ def database(logs: Path) -> Path:
 def filled(where: Path, *files: Path) -> Path:
     with open_store(where) as store:
         for file in files:
-            traces = [one for one in read_source(file).records if isinstance(one, Trace)]
-            store.save((one, inspect_trace(one)) for one in traces)
+            traces = [record for record in read_source(file).records if isinstance(record, Trace)]
+            store.save((trace, inspect_trace(trace)) for trace in traces)
         store.search.index_pending()
     return where
 
@@ -63,8 +63,8 @@ def filled(where: Path, *files: Path) -> Path:
 def answer(weaklink: Run, *words: str) -> dict[str, Any]:
     done = weaklink("stats", "--json", *words, WEAKLINK_DB="t.db")
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def test_files_and_a_database_of_them_give_the_same(weaklink: Run, tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_files_and_a_database_of_them_give_the_same(weaklink: Run, tmp_path: Pat
 
 def test_two_models_are_compared(weaklink: Run, database: Path) -> None:
     assert database.exists()
-    found = answer(weaklink, "--compare", "model=hermes-4", "model=qwen3")
-    assert found["baseline"] == {"model": "hermes-4"}
-    broken = next(one for one in found["comparisons"] if one["measure"] == "broken")
+    result = answer(weaklink, "--compare", "model=hermes-4", "model=qwen3")
+    assert result["baseline"] == {"model": "hermes-4"}
+    broken = next(comparison for comparison in result["comparisons"] if comparison["measure"] == "broken")
     assert broken["keys"] == {"model": "qwen3"}
     assert broken["difference"] == pytest.approx(0.6)
     assert broken["more_than_noise"] is True
@@ -98,8 +98,8 @@ def test_a_filter_chooses_what_is_measured(weaklink: Run, database: Path) -> Non
 
 
 def test_the_least_number_of_traces_can_be_chosen(weaklink: Run, logs: Path) -> None:
-    found = answer(weaklink, str(logs), "--by", "model", "--min", "30")
-    lows = {one["keys"]["model"]: one["measures"]["broken"]["low"] for one in found["groups"]}
+    result = answer(weaklink, str(logs), "--by", "model", "--min", "30")
+    lows = {group["keys"]["model"]: group["measures"]["broken"]["low"] for group in result["groups"]}
     assert lows["qwen3"] is None
     assert lows["hermes-4"] is not None
 
@@ -117,11 +117,11 @@ def test_expected_calls_tell_selection_and_parameters(weaklink: Run, logs: Path,
     if where == "database":
         filled(tmp_path / "t.db", logs)
     words = [str(logs)] if where == "files" else []
-    found = answer(weaklink, *words, "--expected", "expected.jsonl", "--by", "model")
-    for measures in (found["measures"], found["groups"][0]["measures"]):
+    result = answer(weaklink, *words, "--expected", "expected.jsonl", "--by", "model")
+    for measures in (result["measures"], result["groups"][0]["measures"]):
         told = [(measures[name]["hits"], measures[name]["trials"]) for name in ("tool_selection", "parameter_accuracy")]
         assert told == [(2, 3), (1, 2)]
-    assert found["groups"][1]["measures"]["tool_selection"]["value"] is None
+    assert result["groups"][1]["measures"]["tool_selection"]["value"] is None
 
 
 @pytest.mark.usefixtures("database")

@@ -69,15 +69,15 @@ def listed(run: Run, *options: str) -> list[dict[str, Any]]:
 
 
 def test_a_folder_is_walked_and_each_file_reported(weaklink: Run, logs: Path) -> None:
-    found = report(weaklink, "logs")
-    assert [file["path"] for file in found["files"]] == ["logs/empty.jsonl", "logs/run.jsonl", "logs/deep/one.jsonl"]
-    empty, log, _ = found["files"]
+    result = report(weaklink, "logs")
+    assert [file["path"] for file in result["files"]] == ["logs/empty.jsonl", "logs/run.jsonl", "logs/deep/one.jsonl"]
+    empty, log, _ = result["files"]
     assert (empty["source"], empty["refused"]) == (None, "logs/empty.jsonl: the file is empty")
     assert (log["source"], log["refused"]) == ("sharegpt", None)
     assert (log["traces"], log["tool_calls"], log["tools"]) == (2, 2, {"get_weather": 2})
     assert [skipped["record"] for skipped in log["skipped"]] == ["line 2"]
     assert log["diagnostics"]["J104"] == 1
-    assert found["totals"]["traces"] == 3
+    assert result["totals"]["traces"] == 3
 
 
 def test_importing_again_changes_nothing(weaklink: Run, logs: Path) -> None:
@@ -90,8 +90,8 @@ def test_importing_again_changes_nothing(weaklink: Run, logs: Path) -> None:
 
 
 def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Path) -> None:
-    found = report(weaklink, "logs/empty.jsonl", "no-such-file", code=2)
-    assert [file["refused"] for file in found["files"]] == [
+    result = report(weaklink, "logs/empty.jsonl", "no-such-file", code=2)
+    assert [file["refused"] for file in result["files"]] == [
         "logs/empty.jsonl: the file is empty",
         "no-such-file: there is no such file",
     ]
@@ -118,8 +118,8 @@ def test_a_database_that_is_none_is_refused_in_a_sentence(weaklink: Run, logs: P
 
 
 def test_an_unknown_source_is_refused_in_a_sentence(weaklink: Run, logs: Path) -> None:
-    found = report(weaklink, "--source", "sharegtp", "logs/run.jsonl", code=2)
-    assert "did you mean `sharegpt`?" in found["files"][0]["refused"]
+    result = report(weaklink, "--source", "sharegtp", "logs/run.jsonl", code=2)
+    assert "did you mean `sharegpt`?" in result["files"][0]["refused"]
 
 
 def test_people_get_a_table(weaklink: Run, logs: Path) -> None:
@@ -168,7 +168,7 @@ def test_in_a_pipe_values_are_whole_between_tabs(weaklink: Run, logs: Path) -> N
     done = weaklink("list", "--db", "t.db", "--columns", "id,status,title,break", "--header", COLUMNS="40")
     head, *rows = [line.split("\t") for line in done.stdout.decode().splitlines()]
     assert head == ["id", "status", "title", "break"]
-    traces = {str(one["id"]): one for one in listed(weaklink)}
+    traces = {str(record["id"]): record for record in listed(weaklink)}
     assert [row[0] for row in rows] == list(traces)
     for id_, status, title, broken in rows:
         assert (status, title) == (traces[id_]["status"], traces[id_]["title"])
@@ -185,9 +185,11 @@ def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beg
     done = weaklink("show", "@1", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"`weaklink list` has not shown one yet" in done.stderr
-    ids = [one["id"] for one in listed(weaklink, "--sort", "broken")]
-    shown = [json.loads(weaklink("show", f"@{at}", "--json", "--db", "t.db").stdout) for at in range(1, len(ids) + 1)]
-    assert [one["id"] for one in shown] == ids
+    ids = [record["id"] for record in listed(weaklink, "--sort", "broken")]
+    shown = [
+        json.loads(weaklink("show", f"@{index}", "--json", "--db", "t.db").stdout) for index in range(1, len(ids) + 1)
+    ]
+    assert [record["id"] for record in shown] == ids
     assert shown[0]["status"] == "broken"
     assert json.loads(weaklink("show", "#2", "--json", "--db", "t.db").stdout) == shown[1]
     assert b"the last list showed 3 traces" in weaklink("show", "@4", "--db", "t.db").stderr
@@ -239,15 +241,15 @@ def test_a_trace_as_json_holds_text_spans_and_diagnostics(weaklink: Run, logs: P
     report(weaklink, "logs")
     done = weaklink("show", "bad", "--json", "--db", "t.db")
     assert done.stdout.isascii()
-    found = json.loads(done.stdout)
-    assert found["id"] == next(trace["id"] for trace in listed(weaklink) if trace["status"] == "broken")
-    (part,) = found["turns"][1]["parts"]
+    payload = json.loads(done.stdout)
+    assert payload["id"] == next(trace["id"] for trace in listed(weaklink) if trace["status"] == "broken")
+    (part,) = payload["turns"][1]["parts"]
     assert part["text"] == BROKEN[1]["value"]
     assert [span["kind"] for span in part["spans"]] == ["tool_call"]
     assert part["tool_calls"][0]["recovered"] is True
-    (diagnostic,) = (one for one in found["diagnostics"] if one["code"] == "J104")
+    (diagnostic,) = (record for record in payload["diagnostics"] if record["code"] == "J104")
     assert (diagnostic["turn"], diagnostic["part"], diagnostic["line"]) == (2, "text", 2)
-    assert found["chain"][0]["outcome"] == "malformed"
+    assert payload["chain"][0]["outcome"] == "malformed"
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ def sink(tmp_path: Path) -> Iterator[StoreSink]:
 
 
 def feed(sink: StoreSink, key: str, turn: int, text: str) -> None:
-    sink.accept(ChunksArrived(key, turn, tuple(Chunk(at, "text", text[at]) for at in range(len(text)))))
+    sink.accept(ChunksArrived(key, turn, tuple(Chunk(index, "text", text[index]) for index in range(len(text)))))
 
 
 def begun(sink: StoreSink, key: str, *texts: str) -> None:
@@ -156,15 +156,15 @@ def test_traces_that_run_beside_each_other_are_told_apart(sink: StoreSink, tmp_p
         assert tail.shows("following")
         for key in ("a", "b"):
             begun(sink, key, "question " * 40)
-        for at in range(3):
+        for index in range(3):
             for key in ("a", "b"):
-                feed(sink, key, 2, f"<think>thought {at} of {key}</think>")
+                feed(sink, key, 2, f"<think>thought {index} of {key}</think>")
         assert tail.shows("2/2     reasoning   thought 2 of b")
         lines = tail.text.splitlines()[1:]
         assert max(map(len, lines)) <= 60
         for number, key in enumerate("ab", 1):
             mine = [line for line in lines if line.startswith(f"{number}/2")]
-            assert mine == [f"{number}/2     reasoning   thought {at} of {key}" for at in range(3)]
+            assert mine == [f"{number}/2     reasoning   thought {index} of {key}" for index in range(3)]
 
 
 def test_a_hostile_stream_does_not_reach_the_terminal(sink: StoreSink, tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
         assert tail.shows('"trace_ended"')
         assert tail.shows('"codes": ["J104"]}}\n')
         objects: list[dict[str, Any]] = [json.loads(line) for line in tail.text.splitlines() if line.startswith("{")]
-    assert {one["trace"] for one in objects} == {1}
-    kinds = [one["event"] for one in objects]
+    assert {record["trace"] for record in objects} == {1}
+    kinds = [record["event"] for record in objects]
     assert kinds == ["trace_began", "turn_ended", "span_closed", "fault_found", "turn_ended", "trace_ended"]
     assert (objects[2]["kind"], objects[2]["tool_calls"][0]["name"]) == ("tool_call", "get_weather")
     assert (objects[3]["code"], objects[3]["line"], objects[3]["column"]) == ("J104", 2, 53)
@@ -266,7 +266,7 @@ def _tell(told: list[live.LiveEvent], _: str, event: live.LiveEvent) -> None:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.slow] if at % 4 else []) for at, path in enumerate(SAMPLES)],
+    [pytest.param(path, marks=[pytest.mark.slow] if index % 4 else []) for index, path in enumerate(SAMPLES)],
     ids=lambda path: path.stem,
 )
 def test_every_fault_and_every_text_of_a_sample_is_told(
@@ -288,13 +288,13 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
         ended = [event.number for event in told if isinstance(event, live.TurnReported)]
         assert ended == list(range(1, len(whole.turns) + 1))
         faults = [event.diagnostic for event in told if isinstance(event, live.FaultReported)]
-        assert {(one.rule.code, one.location) for one in faults} >= {
-            (one.rule.code, one.location) for one in inspection.diagnostics
+        assert {(fault.rule.code, fault.location) for fault in faults} >= {
+            (diagnostic.rule.code, diagnostic.location) for diagnostic in inspection.diagnostics
         }
         for span in (event for event in told if isinstance(event, live.SpanReported)):
-            found = kept.turns[span.location.turn - 1].part(span.location.part)
-            assert found is not None
-            assert span.span.inner.of(found.text) == span.text
+            part = kept.turns[span.location.turn - 1].part(span.location.part)
+            assert part is not None
+            assert span.span.inner.of(part.text) == span.text
         last = told[-1]
         assert isinstance(last, live.EndReported)
         assert last.summary is not None

@@ -177,11 +177,11 @@ def test_a_session_that_grew_while_nobody_watched_does_not_break_again_for_the_n
 
 
 def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) -> None:
-    with rounds(logs) as one, rounds(logs) as other:
+    with rounds(logs) as first, rounds(logs) as other:
         (logs / "chat.jsonl").write_text(USER + MALFORMED, encoding="utf-8")
-        assert one() == other() != []
+        assert first() == other() != []
         assert [saved.verdict for report in other.reports for saved in report.saved] == [Verdict.UNCHANGED]
-        assert len(one.store.traces()) == 1
+        assert len(first.store.traces()) == 1
 
 
 @pytest.mark.one_in(3)
@@ -193,9 +193,9 @@ def test_a_break_that_another_watcher_imported_first_is_printed_by_both(
     log, before = logs / "chat.jsonl", USER + SECOND.splitlines(keepends=True)[-1]
     log.write_text(before, encoding="utf-8")
     os.utime(log, (time.time() - age_s,) * 2)
-    with rounds(logs) as one, rounds(logs) as other:
-        assert one() == other() == []
-        first, second = (one, other) if is_first_again else (other, one)
+    with rounds(logs) as told_first, rounds(logs) as other:
+        assert told_first() == other() == []
+        first, second = (told_first, other) if is_first_again else (other, told_first)
         log.write_text(before + USER + MALFORMED, encoding="utf-8")
         assert first() == second() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
         log.write_text(before + USER + MALFORMED + REFUSAL + SECOND, encoding="utf-8")

@@ -39,12 +39,12 @@ _OWN_COLUMNS = {"imported_at_s", "sort_at_s", "provenance", "record_checksum"}
 
 def rows(database: Path) -> dict[str, list[tuple[object, ...]]]:
     """All rows of traces, but what depends on when they were imported."""
-    found: dict[str, list[tuple[object, ...]]] = {}
+    rows_by_table: dict[str, list[tuple[object, ...]]] = {}
     with closing(sqlite3.connect(database)) as connection:
         for table in (tables.trace, *tables.RECORD, *tables.DERIVED):
             names = ", ".join(f'"{column.name}"' for column in table.columns if column.name not in _OWN_COLUMNS)
-            found[table.name] = sorted(connection.execute(f'SELECT {names} FROM "{table.name}"'), key=repr)
-    return found
+            rows_by_table[table.name] = sorted(connection.execute(f'SELECT {names} FROM "{table.name}"'), key=repr)
+    return rows_by_table
 
 
 class Watched:
@@ -127,8 +127,8 @@ def test_what_another_program_changed_in_the_database_is_written_again(watched: 
     with open_store(watched.database) as store:
         store.delete([trace.id for trace in store.traces()])
     watched.write(b"".join(lines))
-    found, (stored, _) = rows(watched.database), watched.at_once()
-    assert [row[1:] for row in found["turn"]] == [row[1:] for row in stored["turn"]]
+    rows_by_table, (stored, _) = rows(watched.database), watched.at_once()
+    assert [row[1:] for row in rows_by_table["turn"]] == [row[1:] for row in stored["turn"]]
 
 
 def test_a_function_remembers_by_value_and_by_object_only_while_memoizing() -> None:

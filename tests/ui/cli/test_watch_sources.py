@@ -156,9 +156,9 @@ def turns_in(log: Path) -> int:
     return sum(len(record.turns) for record in read_source(log).records if isinstance(record, Trace))
 
 
-@pytest.mark.parametrize(("source", "place", "case"), LOGS, ids=lambda value: str(value).rpartition("/")[2])
+@pytest.mark.parametrize(("source", "relative_path", "case"), LOGS, ids=lambda value: str(value).rpartition("/")[2])
 def test_what_breaks_is_told_within_a_second(
-    source: str, place: str, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, relative_path: str, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
@@ -171,7 +171,7 @@ def test_what_breaks_is_told_within_a_second(
         sleep(seconds)
 
     monkeypatch.setattr(time, "sleep", noted_sleep)
-    log = tmp_path / place
+    log = tmp_path / relative_path
     log.parent.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
 

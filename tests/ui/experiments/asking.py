@@ -62,11 +62,11 @@ def broken_trace(api: str) -> Trace:
 
 def database(folder: Path, api: str = "openai") -> str:
     """A database with that trace alone."""
-    place = str(folder / "t.db")
+    location = str(folder / "t.db")
     trace = broken_trace(api)
-    with open_store(place) as store:
+    with open_store(location) as store:
         store.save([(trace, inspect_trace(trace))])
-    return place
+    return location
 
 
 def said(api: str, *, broken: bool) -> Answer:

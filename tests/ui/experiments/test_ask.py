@@ -55,15 +55,15 @@ def test_the_rates_of_a_known_server_are_found(api: str, tmp_path: Path) -> None
     assert row["original"]["interval"][0] <= 0.9 <= row["original"]["interval"][1]
     assert row["difference"]["interval"][0] <= -0.8 <= row["difference"]["interval"][1] < 0
     assert row["difference"]["value"] == pytest.approx((row["hits"] - row["original"]["hits"]) / row["answers"])
-    bodies = [json.loads(one.body) for one in upstream.requests]
+    bodies = [json.loads(request.body) for request in upstream.requests]
     changed = sum(map(_is_changed, bodies))
     assert abs(2 * changed - len(bodies)) <= 4, "both settings are asked equally often"
     with open_store(where) as store:
         kept = store.traces(f"session:{report['experiment']}", limit=200)
         parent = broken_trace(api).external_ids[0]
     assert len(kept) == report["kept"] == len(bodies) == report["requests"]
-    assert all(one.parent is not None and one.parent.external_id == parent for one in kept)
-    assert all(one.parent is not None and one.parent.why is ParentWhy.FORK for one in kept)
+    assert all(trace.parent is not None and trace.parent.external_id == parent for trace in kept)
+    assert all(trace.parent is not None and trace.parent.why is ParentWhy.FORK for trace in kept)
 
 
 def test_equal_rates_do_not_differ(tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_the_original_alone_is_rebuilt_as_it_was_and_asked_again_from_the_record
         first = run("ask", "1", "--upstream", upstream.url, "-n", "1", "--yes", "--json", "--db", where)
         again = run("ask", "2", "--upstream", f"{upstream.url}/v1", "-n", "1", "--yes", "--json", "--db", where)
     report, repeated = json.loads(first.stdout), json.loads(again.stdout)
-    one, other = (json.loads(request.body) for request in upstream.requests)
-    assert one == other
+    payload, other = (json.loads(request.body) for request in upstream.requests)
+    assert payload == other
     assert [request.target for request in upstream.requests] == ["/v1/chat/completions"] * 2
-    assert (one["model"], one["temperature"], len(one["tools"])) == ("small", 0.7, 1)
-    assert [message["content"] for message in one["messages"]] == ["You are terse.", "Is it warm in Oslo?"]
+    assert (payload["model"], payload["temperature"], len(payload["tools"])) == ("small", 0.7, 1)
+    assert [message["content"] for message in payload["messages"]] == ["You are terse.", "Is it warm in Oslo?"]
     assert report["notes"][0] == "The request was not recorded; it is rebuilt from the trace."
     assert repeated["notes"] == []
     assert report["rates"][0]["original"] is None
@@ -125,7 +125,7 @@ def test_every_change_reaches_the_server_and_nothing_else_does(tmp_path: Path) -
     )
     with running_upstream(server("openai", lambda body: 0.0)) as upstream:
         run("ask", "1", "--upstream", upstream.url, *words, "-n", "1", "--yes", "--db", where)
-    bodies = sorted((json.loads(one.body) for one in upstream.requests), key=lambda body: body["model"])
+    bodies = sorted((json.loads(request.body) for request in upstream.requests), key=lambda body: body["model"])
     changed, original = bodies
     assert changed == {
         "model": "large",
@@ -282,11 +282,11 @@ def test_the_key_is_sent_and_never_stored(
     assert json.loads(done.stdout)["kept"] == 2
     with open_store(where) as store:
         texts = [part.text for id_ in (2, 3) for turn in store.trace(id_).turns for part in turn.parts]
-        exchanges = [one for id_ in (2, 3) for one in store.exchanges.of(id_).traces[id_]]
+        exchanges = [trace for id_ in (2, 3) for trace in store.exchanges.of(id_).traces[id_]]
     assert any("Your key is" in text for text in texts)
     assert not any(KEY in text for text in texts)
-    assert not any(KEY.encode() in (one.request or b"") + (one.answer or b"") for one in exchanges)
-    assert not any(KEY in value for one in exchanges for _, value in one.headers)
+    assert not any(KEY.encode() in (exchange.request or b"") + (exchange.answer or b"") for exchange in exchanges)
+    assert not any(KEY in value for exchange in exchanges for _, value in exchange.headers)
     assert not any(KEY.encode() in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
@@ -331,14 +331,14 @@ def test_nothing_is_sent_with_options_that_cannot_be_read(words: tuple[str, ...]
 
 
 def test_marked_traces_are_asked_one_after_the_other_within_the_same_bounds(tmp_path: Path) -> None:
-    place = database(tmp_path)
-    with open_store(place) as store:
+    location = database(tmp_path)
+    with open_store(location) as store:
         trace, inspection = store.inspected(1)
         store.save([(replace(trace, name="another", external_ids=()), inspection)])
         for id_ in (1, 2):
             store.marks.put(id_)
     with running_upstream(*(said("openai", broken=False) for _ in range(6))) as upstream:
-        words = ("--upstream", upstream.url, "--yes", "-n", "2", "--parallel", "1", "--json", "--db", place)
+        words = ("--upstream", upstream.url, "--yes", "-n", "2", "--parallel", "1", "--json", "--db", location)
         done = CliRunner().invoke(weaklink, ["ask", "@marked", *words, "--max-requests", "3"])
     assert len(upstream.requests) == 3
     assert [json.loads(line)["trace"] for line in done.stdout.splitlines()] == [1, 2]

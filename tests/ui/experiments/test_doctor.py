@@ -28,35 +28,35 @@ WIRES = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 
 def recorded(planted: str, wire: str, number: int) -> tuple[RunExchange, ...]:
     """The exchanges of one run of the agent, without a network."""
-    found: list[RunExchange] = []
+    run_exchanges: list[RunExchange] = []
 
     def send(body: dict[str, Any]) -> list[dict[str, Any]]:
-        answer = answer_of(planted, wire, number, is_last=bool(found))
+        answer = answer_of(planted, wire, number, is_last=bool(run_exchanges))
         raw = json.dumps(answer).encode()
         decoder = decoder_for(WIRES[wire], body, "application/json", status=200)
         assembly = TurnAssembly(decoder.api, streamed=decoder.streamed)
         assembly.extend([*decoder.feed(raw, None), *decoder.close()])
-        exchange = RecordedExchange("POST", WIRES[wire], len(found), 200, (), json.dumps(body).encode(), raw)
-        found.append(RunExchange(number, exchange, assembly.decoded().turn))
+        exchange = RecordedExchange("POST", WIRES[wire], len(run_exchanges), 200, (), json.dumps(body).encode(), raw)
+        run_exchanges.append(RunExchange(number, exchange, assembly.decoded().turn))
         return calls_of(answer)
 
     run_agent(planted, wire, number, send)
-    return tuple(found)
+    return tuple(run_exchanges)
 
 
 def _parting(planted: str, wire: str) -> RunDivergence:
-    found = parting(recorded(planted, wire, 1), recorded(planted, wire, 2))
-    assert found is not None
-    return found
+    result = parting(recorded(planted, wire, 1), recorded(planted, wire, 2))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize("wire", list(WIRES))
 @pytest.mark.parametrize("planted", PLANTED)
 def test_each_planted_source_is_found(planted: str, wire: str) -> None:
-    found = _parting(planted, wire)
-    assert found.source == DifferenceSource(planted)
-    assert found.request == (2 if planted in ("answer", "tool-result", "order") else 1)
-    assert found.differences
+    result = _parting(planted, wire)
+    assert result.source == DifferenceSource(planted)
+    assert result.request == (2 if planted in ("answer", "tool-result", "order") else 1)
+    assert result.differences
 
 
 @pytest.mark.parametrize("wire", list(WIRES))
@@ -70,8 +70,8 @@ def test_a_deterministic_agent_has_none_though_ids_of_calls_and_callers_differ(w
 
 
 def test_the_place_is_named_with_its_characters() -> None:
-    place = _parting("tool-result", "openai").differences[0]
-    assert (place.pointer, place.message, place.recorded, place.live) == (
+    differences = _parting("tool-result", "openai").differences[0]
+    assert (differences.pointer, differences.message, differences.recorded, differences.live) == (
         "/messages/3/content",
         4,
         "13 degrees",
@@ -83,7 +83,7 @@ def test_the_place_is_named_with_its_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "source"),
+    ("first", "other", "source"),
     [
         ("At 1700000000 and on", "At 1700086400 and on", "clock"),
         ("It is 10:42 now", "It is 10:43 now", "clock"),
@@ -94,14 +94,14 @@ def test_the_place_is_named_with_its_characters() -> None:
         ("Be terse.", "Be verbose.", "prompt"),
     ],
 )
-def test_the_source_of_a_changed_text(one: str, other: str, source: str) -> None:
+def test_the_source_of_a_changed_text(first: str, other: str, source: str) -> None:
     def asked(text: str) -> list[RunExchange]:
         body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
         return [RunExchange(1, RecordedExchange("POST", "/v1/chat/completions", request=body))]
 
-    found = parting(asked(one), asked(other))
-    assert found is not None
-    assert found.source == DifferenceSource(source)
+    result = parting(asked(first), asked(other))
+    assert result is not None
+    assert result.source == DifferenceSource(source)
 
 
 def test_runs_that_stop_early_or_ask_more_part_there() -> None:
@@ -194,7 +194,7 @@ def _doctor(planted: str, wire: str, folder: Path, *options: str) -> tuple[int, 
 def test_the_command_runs_and_compares(tmp_path: Path) -> None:
     code, report = _doctor("tool-result", "openai", tmp_path, "-n", "2", "--fail-on-findings")
     assert (code, report["source"], report["groups"]) == (1, "tool-result", [[1], [2]])
-    assert [len(one["traces"]) for one in report["runs"]] == [1, 1]
+    assert [len(record["traces"]) for record in report["runs"]] == [1, 1]
     assert report["partings"][0]["first"] == {"trace": 1, "turn": 6}
 
 
@@ -205,4 +205,4 @@ def test_the_command_finds_each_planted_source(planted: str, wire: str, tmp_path
     code, report = _doctor(planted, wire, tmp_path, "-n", "2")
     assert code == 0
     assert report["source"] == (None if planted == "none" else planted)
-    assert all(one["requests"] == 2 for one in report["runs"])
+    assert all(record["requests"] == 2 for record in report["runs"])

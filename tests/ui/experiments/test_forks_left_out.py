@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run_text(path, "replay", "1", "--db", "t.db", "--", *agent, "Other"),
             run_text(path, "replay", "1", "--fork", "0", *server, "--", *agent, "Hello"),
         ]
-    assert [one.returncode for one in done] == [0, 0, 0, 3, 0], [one.stderr for one in done]
+    assert [process.returncode for process in done] == [0, 0, 0, 3, 0], [process.stderr for process in done]
     return path
 
 
@@ -59,9 +59,9 @@ def test_lists_leave_them_out_unless_asked(folder: Path) -> None:
 def test_sums_leave_them_out_unless_asked(folder: Path) -> None:
     with open_store(folder / "t.db") as store:
         for _ in range(2):  # without and with stored sums
-            assert [one.traces for one in store.statistics.figures()] == [1]
-            assert [one.traces for one in store.statistics.figures("forks:yes")] == [7]
-            assert [one.traces for one in store.statistics.figures(by=(GroupKey.SOURCE,))] == [1]
+            assert [figure.traces for figure in store.statistics.figures()] == [1]
+            assert [figure.traces for figure in store.statistics.figures("forks:yes")] == [7]
+            assert [figure.traces for figure in store.statistics.figures(by=(GroupKey.SOURCE,))] == [1]
             assert store.statistics.uncounted() == 0
         assert store.paging().count() == 1
         assert store.paging().status_counts() == {"ok": 1}
@@ -80,8 +80,8 @@ def test_reports_leave_them_out_unless_asked(folder: Path) -> None:
 def test_whoever_reads_the_newest_leaves_them_out_unless_asked(folder: Path) -> None:
     with open_store(folder / "t.db") as store:
         store.search.index_pending()
-        assert [one.source for one in store.traces()] == ["record"]
-        assert [one.source for one in store.traces("model:hermes-4-70b or model:m")] == ["record"]
+        assert [summary.source for summary in store.traces()] == ["record"]
+        assert [summary.source for summary in store.traces("model:hermes-4-70b or model:m")] == ["record"]
         assert len(store.traces("forks:yes")) == 7
         assert [hit.trace.source for hit in store.search.find("hello").hits] == ["record"]
         newest = store.newest("status:ok")
@@ -96,7 +96,7 @@ def test_whoever_reads_the_newest_leaves_them_out_unless_asked(folder: Path) -> 
 
 def test_a_replays_divergence_is_no_error_of_a_server(folder: Path) -> None:
     with open_store(folder / "t.db") as store:
-        (diverged,) = [one for one in store.traces("source:replay") if "divergence" in one.external_ids]
+        (diverged,) = [summary for summary in store.traces("source:replay") if "divergence" in summary.external_ids]
         trace, inspection = store.inspected(diverged.id)
         assert inspection.diagnostics == ()
         assert trace.turns[-1].generation is not None

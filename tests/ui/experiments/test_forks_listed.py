@@ -20,8 +20,8 @@ from weaklink.ui.web.trace_listing import trace_rows
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> TraceSummary:
-    place = tmp_path_factory.mktemp("base") / "t.db"
-    with open_store(place) as store:
+    folder = tmp_path_factory.mktemp("base") / "t.db"
+    with open_store(folder) as store:
         trace = broken_trace("openai")
         store.save([(trace, inspect_trace(trace))])
         return store.summary(1)
@@ -33,7 +33,7 @@ def _row(base: TraceSummary, id_: int, parent: str = "", why: ParentWhy = Parent
 
 
 def _tree(rows: list[ListedTrace]) -> list[tuple[int, int]]:
-    return [(one.summary.id, one.depth) for one in forks_grouped(rows)]
+    return [(row.summary.id, row.depth) for row in forks_grouped(rows)]
 
 
 def test_forks_are_below_their_parent_and_forks_of_forks_below_those(base: TraceSummary) -> None:
@@ -50,7 +50,7 @@ def test_no_row_is_lost_whatever_the_relations(base: TraceSummary) -> None:
     random = Random(3)
     for _ in range(100):
         rows = [_row(base, id_, random.choice(["", f"r{random.randint(1, 6)}"])) for id_ in range(1, 7)]
-        assert sorted(one.summary.id for one in forks_grouped(rows)) == [1, 2, 3, 4, 5, 6]
+        assert sorted(row.summary.id for row in forks_grouped(rows)) == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_command_lists_forks_below_their_parent(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_command_lists_forks_below_their_parent(tmp_path: Path) -> None:
         parent=ParentTrace(parent.external_ids[0], ParentWhy.FORK),
     )
     with open_store(tmp_path / "t.db") as store:
-        store.save([(one, inspect_trace(one)) for one in (parent, replace(parent, external_ids=()), fork)])
+        store.save([(trace, inspect_trace(trace)) for trace in (parent, replace(parent, external_ids=()), fork)])
     printed = run("list", "--color", "always", "--db", str(tmp_path / "t.db")).stdout
     listed = re.sub(r"\x1b\[[0-9;]*m", "", printed).splitlines()
     row = next(number for number, line in enumerate(listed) if "└ fork: asked again" in line)
@@ -82,7 +82,7 @@ def test_a_fork_is_compared_with_its_parent_where_no_trace_is_marked(tmp_path: P
         parent=ParentTrace(ExternalId("recording", "gone"), ParentWhy.FORK),
     )
     with open_store(tmp_path / "t.db") as store:
-        store.save([(one, inspect_trace(one)) for one in (parent, fork, orphan)])
+        store.save([(trace, inspect_trace(trace)) for trace in (parent, fork, orphan)])
         assert chosen_runs(store, id=2).ids == (1, 2)
         assert chosen_runs(store, id=1).ids == (1,)
         assert chosen_runs(store, id=3).ids == (3,)
@@ -93,7 +93,7 @@ def test_a_fork_is_compared_with_its_parent_where_no_trace_is_marked(tmp_path: P
 def test_the_dashboards_list_has_forks_below_their_parent(base: TraceSummary) -> None:
     rows = [_row(base, 5, "r3"), _row(base, 4), _row(base, 3, "r1"), _row(base, 1)]
     with patch("weaklink.ui.web.trace_listing.minimaps", lambda traces: {}):
-        assert [row.key for row in trace_rows([one.summary for one in rows])] == ["4", "1", "3", "5"]
+        assert [row.key for row in trace_rows([row.summary for row in rows])] == ["4", "1", "3", "5"]
 
 
 def test_latest_is_the_newest_trace_that_is_no_fork(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_latest_is_the_newest_trace_that_is_no_fork(tmp_path: Path) -> None:
         for number in range(3)
     ]
     with open_store(tmp_path / "t.db") as store:
-        store.save([(one, inspect_trace(one)) for one in forks[:1]])
+        store.save([(fork, inspect_trace(fork)) for fork in forks[:1]])
         assert store.summary("latest").id == 1  # where there are only forks, the newest of them
-        store.save([(one, inspect_trace(one)) for one in (parent, *forks[1:])])
+        store.save([(trace, inspect_trace(trace)) for trace in (parent, *forks[1:])])
         assert store.summary("latest").id == 2
 
 
@@ -117,7 +117,7 @@ def test_the_command_prints_the_requests_of_two_traces_side_by_side(tmp_path: Pa
     asked = replace(first.turns[1], parts=(Part("text", "Is it cold in Oslo?"),))
     second = replace(first, turns=(first.turns[0], asked, first.turns[2]), external_ids=())
     with open_store(tmp_path / "t.db") as store:
-        store.save([(one, inspect_trace(one)) for one in (first, second)])
+        store.save([(trace, inspect_trace(trace)) for trace in (first, second)])
     compare = ("diff", "1", "2", "--db", str(tmp_path / "t.db"), "--requests")
     printed = run(*compare, "3").stdout
     assert re.search(r"-   Is it warm in Oslo\? +│ \+   Is it cold in Oslo\?", printed)

@@ -14,9 +14,9 @@ def test_the_walk_through_leads_from_a_broken_run_to_a_prompt_that_breaks_less(t
     assert "broke at step 1 (turn 3)" in printed["experiment-break"]
     assert "Stopped early: the rates differ." in printed["experiment-ask"]
     broken = [
-        int(found[1])
+        int(match[1])
         for name in ("experiment-before", "experiment-after")
-        if (found := re.search(r"(\d+) of 8 \([^)]*\) broken", printed[name])) is not None
+        if (match := re.search(r"(\d+) of 8 \([^)]*\) broken", printed[name])) is not None
     ]
     before, after = broken
     assert before > after

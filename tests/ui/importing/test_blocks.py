@@ -106,11 +106,11 @@ def test_every_partition_gives_the_same_rows(log: str, size: int) -> None:
 @few
 @given(sizes)
 def test_every_partition_gives_the_same_traces(log: str, size: int) -> None:
-    found: list[object] = []
+    collected: list[object] = []
     for block in plan_traces([log], None, size):
         with placed_block(block) as file:
-            found += records_of(file, None)
-    assert list(map(without_digest, found)) == list(map(without_digest, records_of(InputFile(log), None)))
+            collected += records_of(file, None)
+    assert list(map(without_digest, collected)) == list(map(without_digest, records_of(InputFile(log), None)))
 
 
 @few
@@ -124,8 +124,8 @@ def test_every_partition_in_any_order_gives_the_same_statistics(log: str, size: 
     for block in blocks:
         for counted in BlockCounter(_BY)(block):
             parts.merge(counted.sums)
-    expected, found = (one.statistics(None, compares=False, fewest=2) for one in (whole.sums, parts))
-    assert statistics_object(found) == statistics_object(expected)
+    expected, statistics = (sums.statistics(None, compares=False, fewest=2) for sums in (whole.sums, parts))
+    assert statistics_object(statistics) == statistics_object(expected)
     assert expected.whole is not None
     assert expected.whole.traces == ROWS - len(BROKEN)
 
@@ -142,7 +142,7 @@ def test_every_partition_in_any_order_gives_the_same_report(log: str, size: int,
         for sums in BlockTriage(3)(block):
             parts.merge(sums)
     assert parts.triage() == whole.triage()
-    assert [one.errors for one in parts.chosen()] == [one.errors for one in whole.chosen()]
+    assert [checked.errors for checked in parts.chosen()] == [checked.errors for checked in whole.chosen()]
     assert len(whole.chosen()) == 3
 
 
@@ -183,15 +183,15 @@ def test_every_partition_gives_the_same_report_on_training_data(
 
 def test_every_partition_gives_the_same_annotations(log: str) -> None:
     whole, *parts = (
-        [one for block in plan_traces([log], None, size) for one in BlockAnnotator()(block)]
+        [annotator for block in plan_traces([log], None, size) for annotator in BlockAnnotator()(block)]
         for size in (1 << 30, 5_000, 700)
     )
     assert parts == [whole, whole]
-    assert sum(one.is_skipped for one in whole) == len(BROKEN)
+    assert sum(event.is_skipped for event in whole) == len(BROKEN)
 
 
-def events(found: Iterator[FileEvent]) -> list[FileEvent]:
-    return [one for one in found if not isinstance(one, RecordsEnd)]
+def events(file_events: Iterator[FileEvent]) -> list[FileEvent]:
+    return [event for event in file_events if not isinstance(event, RecordsEnd)]
 
 
 @few
@@ -199,8 +199,8 @@ def events(found: Iterator[FileEvent]) -> list[FileEvent]:
 def test_every_partition_gives_the_same_findings_with_places_and_fingerprints(log: str, size: int) -> None:
     options = CheckOptions()
     blocks = plan_traces([log], None, size)
-    found = [one for block in blocks for one in events(BlockChecker(options)(block))]
-    assert repr(found) == repr(events(inspected_records(InputFile(log), options)))
+    event_list = [event for block in blocks for event in events(BlockChecker(options)(block))]
+    assert repr(event_list) == repr(events(inspected_records(InputFile(log), options)))
 
 
 def test_a_log_whose_sessions_span_lines_is_one_block(tmp_path: Path) -> None:
@@ -223,11 +223,11 @@ def test_row_groups_are_blocks_whose_rows_keep_their_numbers(table: str) -> None
 
 
 def test_traces_of_parquet_are_numbered_by_row(table: str) -> None:
-    found: list[str] = []
+    collected: list[str] = []
     for block in plan_traces([table], None, 1):
         with placed_block(block) as file:
-            found += [one.provenance.record for one in records_of(file, None) if isinstance(one, Trace)]
-    assert found == [f"row {number}" for number in range(1, ROWS - 1)]
+            collected += [trace.provenance.record for trace in records_of(file, None) if isinstance(trace, Trace)]
+    assert collected == [f"row {number}" for number in range(1, ROWS - 1)]
 
 
 def test_urls_are_read_as_files_are(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ def counts(folder: str, number: int) -> None:
 
 
 BLOCKS = [Block(number, f"file-{number}") for number in range(5)]
-ALL = [number * 1_000 + at for number in range(5) for at in range(250)]
+ALL = [number * 1_000 + index for number in range(5) for index in range(250)]
 TWO = EngineOptions(jobs=2)
 
 
@@ -318,8 +318,8 @@ def test_a_block_that_fails_again_and_again_is_set_aside(
 ) -> None:
     pieces = list(run_blocks(BLOCKS, Numbers(str(tmp_path), fault), TWO))
     assert [(piece.block.number, reason in piece.failed) for piece in pieces if piece.failed] == [(1, True)]
-    found = [answer for piece in pieces for answer in piece.answers]
-    assert [number for number in found if number // 1_000 != 1] == [one for one in ALL if one // 1_000 != 1]
+    answers = [answer for piece in pieces for answer in piece.answers]
+    assert [number for number in answers if number // 1_000 != 1] == [number for number in ALL if number // 1_000 != 1]
     assert next(iter(tmp_path.iterdir())).stat().st_size == ATTEMPTS
 
 
@@ -418,7 +418,7 @@ def ask(folder: ResultsFolder, statement: str, **bounds: float) -> list[tuple[ob
 
 def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> None:
     counted = ask(imported, "SELECT code, count(*) FROM diagnostics GROUP BY 1")
-    found = {str(code): count for code, count in counted}
+    by_str = {str(code): count for code, count in counted}
     statistics = FileStatistics((), {}, lambda _: None)
     statistics.read(InputFile(log), None)
     traces = ask(imported, "SELECT count(*), count(*) FILTER (status = 'broken') FROM traces")
@@ -430,7 +430,7 @@ def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> N
         for checked in getattr(event, "diagnostics", ()):
             code = checked.diagnostic.rule.code
             expected[code] = expected.get(code, 0) + 1
-    assert {code: n for code, n in found.items() if not code.startswith("D")} == {
+    assert {code: n for code, n in by_str.items() if not code.startswith("D")} == {
         code: n for code, n in expected.items() if not code.startswith("D")
     }
 
@@ -512,8 +512,8 @@ def test_ray_sets_a_block_aside_that_kills_its_worker_again_and_again(tmp_path: 
     pieces = list(run_blocks(BLOCKS, Numbers(str(tmp_path), dies_always), EngineOptions("ray", jobs=2)))
     aside = [(piece.block.number, piece.failed) for piece in pieces if piece.failed]
     assert aside == [(1, f"the worker process died {ATTEMPTS} times")]
-    found = [answer for piece in pieces for answer in piece.answers]
-    assert [number for number in found if number // 1_000 != 1] == [one for one in ALL if one // 1_000 != 1]
+    answers = [answer for piece in pieces for answer in piece.answers]
+    assert [number for number in answers if number // 1_000 != 1] == [number for number in ALL if number // 1_000 != 1]
 
 
 def rows_as_text(block: Block) -> Iterator[str]:

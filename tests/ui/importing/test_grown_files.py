@@ -19,7 +19,11 @@ from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
 CASES = Path(__file__).parents[2] / "cases" / "importers"
-AGENTS = {one.name for one in importers() if type(one).__module__.startswith("weaklink.inspector.importers.agents.")}
+AGENTS = {
+    importer.name
+    for importer in importers()
+    if type(importer).__module__.startswith("weaklink.inspector.importers.agents.")
+}
 _CUTS = 2
 
 
@@ -37,8 +41,8 @@ LOGS = [
 
 def stored(store: Store) -> dict[tuple[object, ...], tuple[Trace, Inspection]]:
     """Every trace with its inspection, by its ids."""
-    found = (store.inspected(summary.id) for summary in store.traces(limit=1_000))
-    return {trace.external_ids: (trace, inspection) for trace, inspection in found}
+    pairs = (store.inspected(summary.id) for summary in store.traces(limit=1_000))
+    return {trace.external_ids: (trace, inspection) for trace, inspection in pairs}
 
 
 def cuts(size: int, seed: str) -> Iterator[int]:

@@ -26,8 +26,8 @@ ROWS = [
 
 def codes(database: Path) -> list[list[str]]:
     with open_store(database, create=False) as store:
-        ids = [one.id for one in store.traces()]
-        return [[one.rule.code for one in store.inspection(id).diagnostics] for id in sorted(ids)]
+        ids = [summary.id for summary in store.traces()]
+        return [[diagnostic.rule.code for diagnostic in store.inspection(id).diagnostics] for id in sorted(ids)]
 
 
 def written(path: Path, lines: list[str]) -> str:
@@ -46,7 +46,7 @@ def test_rows_have_the_faults_that_data_lint_finds_and_no_secrets(tmp_path: Path
     with open_store(database, create=False) as store:
         texts = [
             part.text
-            for id in [one.id for one in store.traces()]
+            for id in [summary.id for summary in store.traces()]
             for turn in store.trace(id).turns
             for part in turn.parts
         ]
@@ -71,4 +71,4 @@ def test_the_terminal_opens_a_training_file(tmp_path: Path) -> None:
     terminal.wait_for("2 traces")
     terminal.press(b"\x11")
     assert terminal.end() == 0
-    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["train.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["train.jsonl"]

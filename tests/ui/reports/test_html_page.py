@@ -78,7 +78,7 @@ def evil_trace() -> Trace:
 
 
 def page_of(*traces: tuple[Trace, Inspection], title: str = "t") -> str:
-    return "".join(html_page(((number, *one) for number, one in enumerate(traces, 1)), title=title))
+    return "".join(html_page(((number, *trace) for number, trace in enumerate(traces, 1)), title=title))
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,10 @@ def test_what_the_model_did_not_write_in_this_session_does_not_count() -> None:
 
 
 def test_the_report_has_every_key_and_sums_up() -> None:
-    one = Counts(1, 2, 3, 4, {"f": 4}, {"J104": 1})
-    read = FileReport("a", "sharegpt", None, one + one, (Skipped("line 2", "not JSON"),), ("no times",), redacted=3)
+    counts = Counts(1, 2, 3, 4, {"f": 4}, {"J104": 1})
+    read = FileReport(
+        "a", "sharegpt", None, counts + counts, (Skipped("line 2", "not JSON"),), ("no times",), redacted=3
+    )
     report = report_object([read, FileReport("b", refused="b: the file is empty")])
     assert [list(file) for file in report["files"]] == [FILE_KEYS, FILE_KEYS]
     assert report["totals"] == {

@@ -46,7 +46,7 @@ def _database(traces: int) -> bytes:
                 )
             )
             store.search.index_pending()
-        assert [one.name for one in Path(folder).iterdir()] == [path.name]
+        assert [file.name for file in Path(folder).iterdir()] == [path.name]
         return path.read_bytes()
 
 
@@ -118,7 +118,7 @@ def names(app: WeaklinkApp) -> list[str]:
 
 def told(app: WeaklinkApp) -> str:
     """Everything that was said in notifications."""
-    return "\n".join(one.message for one in app._notifications)
+    return "\n".join(notification.message for notification in app._notifications)
 
 
 def at_home(app: WeaklinkApp) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TMUX = shutil.which("tmux")
-_PATIENCE_S = 60.0  # on a machine that has other things to do
+_TIMEOUT_S = 60.0  # on a machine that has other things to do
 
 needs_tmux = pytest.mark.skipif(TMUX is None, reason="tmux is not installed; `make test` installs it where apt may")
 
@@ -35,7 +35,7 @@ class Terminal:
 
     def shows(self, *words: str) -> str:
         """The screen as soon as it shows all these words; it is waited for."""
-        deadline_s = time.monotonic() + _PATIENCE_S
+        deadline_s = time.monotonic() + _TIMEOUT_S
         while True:
             screen = self.screen()
             missing = [word for word in words if word not in screen]
@@ -46,7 +46,7 @@ class Terminal:
 
     def ends(self) -> None:
         """The program has ended; it is waited for."""
-        deadline_s = time.monotonic() + _PATIENCE_S
+        deadline_s = time.monotonic() + _TIMEOUT_S
         while self._run("list-sessions"):
             assert time.monotonic() < deadline_s, f"it goes on:\n{self.screen()}"
             time.sleep(0.05)

@@ -132,8 +132,8 @@ async def test_marked_and_shown_are_targets_of_mark_unmark_export_and_diff(where
 async def test_ask_opens_each_target_one_above_the_other(where: str) -> None:
     async with running(where) as (app, pilot):
         await run(pilot, "ask 2 3")
-        asked = [one for one in app.screen_stack if isinstance(one, AskScreen)]
-        assert [one._trace_id for one in asked] == [3, 2]
+        asked = [screen for screen in app.screen_stack if isinstance(screen, AskScreen)]
+        assert [screen._trace_id for screen in asked] == [3, 2]
         await press(pilot, "escape", "escape")
         await run(pilot, "ask @marked")
         assert "There is no such trace" in told(app)

@@ -43,12 +43,12 @@ async def test_every_command_of_a_screen_has_a_key_of_its_own_a_method_and_a_lin
         reached = key_names(screen)
         line = app.focused if app.focused is not None and app.focused.check_consume_key("a", "a") else None
         assert there
-        for one in there:
-            assert hasattr(one.node, f"action_{one.command.action}"), one.command.id
-            assert line is not None or one.command.id in reached, one.command.id
-        text = "\n".join(plain(line) for line in help_lines([one.command for one in there], reached, 400))
-        assert all(one.command.help in text for one in there)
-        commands = [one.command for one in there] if line is None else list(commands_of(line))
+        for bound in there:
+            assert hasattr(bound.node, f"action_{bound.command.action}"), bound.command.id
+            assert line is not None or bound.command.id in reached, bound.command.id
+        text = "\n".join(plain(line) for line in help_lines([bound.command for bound in there], reached, 400))
+        assert all(bound.command.help in text for bound in there)
+        commands = [bound.command for bound in there] if line is None else list(commands_of(line))
         keys_of_commands = [key for command in commands for key in command.keys]
         assert len(set(keys_of_commands)) == len(keys_of_commands)
 
@@ -135,9 +135,9 @@ async def test_at_80_columns_the_footer_names_every_command_that_has_a_place_in_
         for keys in ((), ("enter", pane)):
             await press(pilot, *keys)
             lines = "\n".join(shown(app).splitlines()[-2:])
-            for one in available_commands(app.screen):
-                name = one.command.footer or one.command.title
-                assert not one.command.footer or f" {name}" in lines, (one.command.id, lines)
+            for command in available_commands(app.screen):
+                name = command.command.footer or command.command.title
+                assert not command.command.footer or f" {name}" in lines, (command.command.id, lines)
 
 
 def test_the_help_calls_the_list_one_of_traces() -> None:

@@ -51,8 +51,10 @@ def harmless(app: WeaklinkApp) -> bool:
     """Whether nothing that stands on the screen is obeyed by a terminal or was by Textual; every line is as wide."""
     strips = app.screen._compositor.render_strips()
     text = "".join(strip.text for strip in strips)
-    bad = {one for one in text if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")} | (_UNSEEN & set(text))
-    assert not bad, [hex(ord(one)) for one in bad]
+    bad = {character for character in text if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")} | (
+        _UNSEEN & set(text)
+    )
+    assert not bad, [hex(ord(character)) for character in bad]
     assert {strip.cell_length for strip in strips} == {app.size.width}
     metas = [segment.style.meta for strip in strips for segment in strip if segment.style is not None]
     return not any("@click" in meta for meta in metas)
@@ -135,10 +137,10 @@ async def test_a_spot_is_pressed_where_it_stands_whatever_the_gap(tmp_path: Path
         names = ("status:broken", "status:ok", "status:aborted")
         app.screen.query_one("#statuses", LineBar).offer([ClickTarget(name, (Run(name),)) for name in names], gap=gap)
         await pilot.pause()
-        at = shown(app).splitlines()[1].index(names[2])
-        await pilot.click("#statuses", offset=(at - 1, 0))
+        column = shown(app).splitlines()[1].index(names[2])
+        await pilot.click("#statuses", offset=(column - 1, 0))
         await settled(pilot)
         assert home(app).chains.filter_text == ""
-        await pilot.click("#statuses", offset=(at, 0))
+        await pilot.click("#statuses", offset=(column, 0))
         await settled(pilot)
         assert home(app).chains.filter_text == names[2]

@@ -85,7 +85,7 @@ async def test_lit_cells_and_the_cursor_show_without_colours(monkeypatch: pytest
         await pilot.pause()
         cursor, lit, *_ = shell.view.render_line(0), shell.view.render_line(1)
         assert all(segment.style and segment.style.reverse for segment in cursor)
-        assert [(one.text, bool(one.style and one.style.underline)) for one in lit][:2] == [
+        assert [(part.text, bool(part.style and part.style.underline)) for part in lit][:2] == [
             ("second", True),
             (" line", False),
         ]

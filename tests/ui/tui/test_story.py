@@ -23,8 +23,8 @@ def screen(tmp_path: Path) -> Iterator[Terminal]:
 def under(screen: str, word: str) -> tuple[str, str]:
     """The line that holds a word, and the one below it."""
     lines = screen.splitlines()
-    at = next(index for index, line in enumerate(lines) if word in line)
-    return lines[at], lines[at + 1]
+    position = next(index for index, line in enumerate(lines) if word in line)
+    return lines[position], lines[position + 1]
 
 
 def filter_by(screen: Terminal, words: str, *shows: str, instead_of: str = "") -> None:
@@ -48,8 +48,8 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     filter_by(screen, "model:sample-model-8b", "3 of 51 traces", "J121 missing-quote")
 
     screen.press("e")
-    found = screen.shows("verdict", "error[J121]", "broken at step 1")
-    line, carets = under(found, '"rye bread recipe "without yeast""')
+    result = screen.shows("verdict", "error[J121]", "broken at step 1")
+    line, carets = under(result, '"rye bread recipe "without yeast""')
     assert line.index('"rye bread recipe "') + len('"rye bread recipe "') - 1 <= carets.rindex("^")
 
     screen.press("Escape")

@@ -13,7 +13,7 @@ _COMMA = next(rule for rule in RULES if rule.code == "J104")
 
 def under(before: int, cells: int, *words: str) -> CaretLabel:
     fault = Fault(_COMMA, Range(before, before + cells), "A comma.")
-    return CaretLabel(before, cells, [fault], [[(Run(one),)] for one in words])
+    return CaretLabel(before, cells, [fault], [[(Run(word),)] for word in words])
 
 
 def drawn(places: Sequence[CaretLabel], room: int = 40) -> list[str]:

@@ -106,8 +106,8 @@ def test_why_a_prompt_cache_ends_and_what_else_changed() -> None:
     assert "differs in message 1 (character 17)" in near[-1]
     rule = after(Generation(), Generation(), "Be kind.", "Be blunt.")
     assert "differs in message 1 (character 3)" in rule[-1]
-    one, other = ToolDefinition("a", "", {}), ToolDefinition("b", "", {})
-    tools = after(Generation(tools=(one, other)), Generation(tools=(other, one)), "Be kind.", "Be kind.")
+    first, other = ToolDefinition("a", "", {}), ToolDefinition("b", "", {})
+    tools = after(Generation(tools=(first, other)), Generation(tools=(other, first)), "Be kind.", "Be kind.")
     assert "0 equal messages, 0 characters, differs in the tools (reordered)" in tools[-1]
     assert "~ tools: reordered" in tools
     cold, hot = (Generation(parameters=f'{{"temperature":{value}}}') for value in (0, 1))
@@ -153,9 +153,9 @@ def test_what_is_before_an_answer_stands_for_a_request_that_was_not_recorded() -
 
 
 def test_hostile_texts_of_requests_move_no_column() -> None:
-    one = Trace((said(Role.USER, "\x1b[2J\u202e\ttab" * 30), said(Role.ASSISTANT, "x")))
+    trace = Trace((said(Role.USER, "\x1b[2J\u202e\ttab" * 30), said(Role.ASSISTANT, "x")))
     other = Trace((said(Role.USER, "\U0001f600 wide" * 30), said(Role.ASSISTANT, "x")))
-    lines = list(request_pair_lines((one, 2), (other, 2), 61))
+    lines = list(request_pair_lines((trace, 2), (other, 2), 61))
     assert {plain(line).index("│") for line in lines if "│" in plain(line)} == {30}
     assert not any("\x1b" in plain(line) for line in lines)
 

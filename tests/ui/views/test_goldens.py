@@ -9,7 +9,7 @@ from tests.ui.scenes import (
     CALL_TEXT,
     broken_trace,
     call_spans,
-    place,
+    range_of,
     tiled,
     trailing_comma,
     weather_call,
@@ -56,7 +56,7 @@ def diagnostic_at_the_end(width: int) -> Iterable[Line]:
 
 def diagnostic_of_a_line_feed(width: int) -> Iterable[Line]:
     text = '{"a": "one\ntwo"}'
-    fault = Fault(find_rule("J106"), place(text, "\n"), "A raw line feed appears in a string.", "Write `\\n`.")
+    fault = Fault(find_rule("J106"), range_of(text, "\n"), "A raw line feed appears in a string.", "Write `\\n`.")
     return diagnostic_lines(fault.at(1, "call:0"), text, width=width)
 
 
@@ -67,37 +67,39 @@ def diagnostic_of_an_empty_text(width: int) -> Iterable[Line]:
 
 def diagnostic_with_several_edits(width: int) -> Iterable[Line]:
     text = "{'name': 'f', 'arguments': {}}"
-    fix = Fix(tuple(Edit(Range(at, at + 1), '"') for at, one in enumerate(text) if one == "'"), safe=True)
-    fault = Fault(find_rule("J103"), place(text, "'name'"), "3 strings are quoted with apostrophes.", None, fix)
+    fix = Fix(
+        tuple(Edit(Range(index, index + 1), '"') for index, character in enumerate(text) if character == "'"), safe=True
+    )
+    fault = Fault(find_rule("J103"), range_of(text, "'name'"), "3 strings are quoted with apostrophes.", None, fix)
     return diagnostic_lines(fault.at(1, "text"), text, width=width)
 
 
 def segment_of_a_call(width: int) -> Iterable[Line]:
-    found = Segmentation(
+    segmentation = Segmentation(
         CALL_TEXT, "hermes", call_spans(), (weather_call(),), (), (), (trailing_comma().at(1, "text"),)
     )
-    return segmented_lines(found, name="<stdin>", width=width)
+    return segmented_lines(segmentation, name="<stdin>", width=width)
 
 
 def segment_folded(width: int) -> Iterable[Line]:
     text = "first\n" + "middle\n" * 500 + "x" * 3_000 + CALL_TEXT + "\n" + "last\n" * 500
     faults = (trailing_comma(text).at(1, "text"),)
-    found = Segmentation(text, "hermes", call_spans(text), (), (), (), faults)
-    return segmented_lines(found, name="<stdin>", width=width)
+    segmentation = Segmentation(text, "hermes", call_spans(text), (), (), (), faults)
+    return segmented_lines(segmentation, name="<stdin>", width=width)
 
 
 def segment_with_a_wide_fault(width: int) -> Iterable[Line]:
     text = "one line " * 30
     short = Fault(find_rule("F307"), Range(50, 150), "This goes over two rows.")
     long = Fault(find_rule("F307"), Range(0, 260), "This goes over many rows.")
-    found = Segmentation(text, "hermes", tiled(text), (), (), (), (short.at(1, "text"), long.at(1, "text")))
-    return segmented_lines(found, name="a", width=width)
+    segmentation = Segmentation(text, "hermes", tiled(text), (), (), (), (short.at(1, "text"), long.at(1, "text")))
+    return segmented_lines(segmentation, name="a", width=width)
 
 
 def segment_with_children(width: int) -> Iterable[Line]:
     text = "<scratch_pad>Goal: a\nActions: b</scratch_pad>"
     whole, inner = Range(0, len(text)), Range(13, len(text) - 14)
-    goal = Span(SpanKind.REASONING, place(text, "Goal: a"), place(text, "a", after=15), label="goal")
+    goal = Span(SpanKind.REASONING, range_of(text, "Goal: a"), range_of(text, "a", after=15), label="goal")
     outer = Span(SpanKind.REASONING, whole, inner, label="scratch_pad", children=(goal,))
     return segmented_lines(Segmentation(text, "hermes", (outer,), (), (), (), ()), name="a", width=width)
 
@@ -115,13 +117,17 @@ def trace_in_full(width: int) -> Iterable[Line]:
 
 
 def rule(width: int) -> Iterable[Line]:
-    found = find_rule("J104")
-    return rule_lines(found, read_example(found.bad, found.format), read_example(found.good, found.format), width=width)
+    result = find_rule("J104")
+    return rule_lines(
+        result, read_example(result.bad, result.format), read_example(result.good, result.format), width=width
+    )
 
 
 def rule_over_turns(width: int) -> Iterable[Line]:
-    found = find_rule("T413")
-    return rule_lines(found, read_example(found.bad, found.format), read_example(found.good, found.format), width=width)
+    result = find_rule("T413")
+    return rule_lines(
+        result, read_example(result.bad, result.format), read_example(result.good, result.format), width=width
+    )
 
 
 SCENES: tuple[Callable[[int], Iterable[Line]], ...] = (

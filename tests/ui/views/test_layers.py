@@ -29,8 +29,8 @@ def story() -> Trace:
     return trace_of("user: Weather?", 'call a1: weather {"city": "Oslo"}', f"result a1: {_RESULT}", "say: 4 degrees.")
 
 
-def shown(trace: Trace, place: Location = _HERE, width: int = 99) -> list[str]:
-    side = raw(Dissection(trace, inspect_trace(trace, format="hermes")), place, width)
+def shown(trace: Trace, location: Location = _HERE, width: int = 99) -> list[str]:
+    side = raw(Dissection(trace, inspect_trace(trace, format="hermes")), location, width)
     lines = [plain(side.line(index, width)).rstrip() for index in range(side.count)]
     return lines[: next(index for index, line in enumerate(lines) if line.startswith("turn "))]
 
@@ -131,7 +131,7 @@ def test_the_text_of_a_layer_and_whether_layers_differ() -> None:
     assert layers.text_of(Layer.EXECUTED) == ('{"city": "Bergen"}', None)
     assert layers.text_of(Layer.PARSED) == ('{"city": "Oslo"}', None)
     assert layers.text_of(Layer.RETURNED) == (None, _RESULT)
-    assert [(place.turn, place.part) for place in layers.locations] == [
+    assert [(location.turn, location.part) for location in layers.locations] == [
         *((2, "call:0"), (3, "run:arguments"), (3, "run:result"), (3, "text")),
     ]
     same = story()
@@ -154,8 +154,8 @@ def other_runs() -> tuple[ComparedRun, ComparedRun]:
     """Two runs of the same calls, of which the second ran other arguments."""
     runs = (RecordedRun("otlp", "weather", "a1", f'{{"city": "{city}"}}', _RESULT) for city in ("Oslo", "Bergen"))
     traces = [with_run(run) for run in runs]
-    one, other = (ComparedRun(str(at), trace, inspect_trace(trace)) for at, trace in enumerate(traces))
-    return one, other
+    compared_run, other = (ComparedRun(str(index), trace, inspect_trace(trace)) for index, trace in enumerate(traces))
+    return compared_run, other
 
 
 def test_runs_are_compared_at_a_layer() -> None:
@@ -171,10 +171,10 @@ def test_runs_are_compared_at_a_layer() -> None:
 
 def test_a_layer_that_is_not_recorded_is_left_out_and_said() -> None:
     plain_run = ComparedRun("0", story(), inspect_trace(story()))
-    found = compare([plain_run.at(Layer.EXECUTED), other_runs()[0].at(Layer.EXECUTED)])
-    assert [len(run.steps) for run in found.runs] == [0, 1]
-    assert any("executed: 1 step not recorded" in plain(line) for line in diff_lines(found, 160))
-    said: Any = diff_object(found)
+    result = compare([plain_run.at(Layer.EXECUTED), other_runs()[0].at(Layer.EXECUTED)])
+    assert [len(run.steps) for run in result.runs] == [0, 1]
+    assert any("executed: 1 step not recorded" in plain(line) for line in diff_lines(result, 160))
+    said: Any = diff_object(result)
     assert [(run["layer"], run["not_recorded"]) for run in said["runs"]] == [("executed", 1), ("executed", 0)]
 
 
@@ -182,13 +182,13 @@ def test_the_json_of_a_step_has_its_layers() -> None:
     trace = with_run(RecordedRun("otlp", "weather", "a1", '{"city": "Bergen"}'))
     said: Any = trace_object(1, trace, inspect_trace(trace))
     layers = said["chain"][0]["layers"]
-    assert [(one["layer"], one["recorded"], one["same"], one["text"]) for one in layers["call"]] == [
+    assert [(layer["layer"], layer["recorded"], layer["same"], layer["text"]) for layer in layers["call"]] == [
         ("emitted", False, None, None),
         ("parsed", True, None, None),
         ("executed", True, False, '{"city": "Bergen"}'),
     ]
     assert layers["call"][1]["place"]["part"] == "call:0"
-    assert [(one["layer"], one["recorded"], one["basis"]) for one in layers["result"]] == [
+    assert [(layer["layer"], layer["recorded"], layer["basis"]) for layer in layers["result"]] == [
         ("returned", False, "first-read"),
         ("read", True, "first read, turn 3"),
     ]

@@ -19,7 +19,10 @@ def test_the_open_turns_follow_those_that_have_ended() -> None:
     longer, inspection = continued(trace, inspect_trace(trace), begun)
     assert longer.turns == (*trace.turns, begun[3])
     assert [part.turn for part in inspection.parts] == [1, 2, 3]
-    assert [one.location.turn for one in inspection.diagnostics if one.rule.code == "J104"] == [2, 3]
+    assert [diagnostic.location.turn for diagnostic in inspection.diagnostics if diagnostic.rule.code == "J104"] == [
+        2,
+        3,
+    ]
 
 
 def test_of_a_long_trace_whose_inspection_lags_the_last_turns_are_read_each_by_itself() -> None:
@@ -34,7 +37,7 @@ def test_of_a_long_trace_whose_inspection_lags_the_last_turns_are_read_each_by_i
     assert [part.turn for part in inspection.parts] == [*range(1, 101), *late]
     assert inspection.parts[:100] == known.parts
     assert {len(part.calls) for part in inspection.parts[100:]} == {0, 1}
-    wrong = [one.location.turn for one in inspection.diagnostics if one.rule.code == "J104"]
+    wrong = [diagnostic.location.turn for diagnostic in inspection.diagnostics if diagnostic.rule.code == "J104"]
     assert wrong == [*range(2, 101, 2), *range(402, 601, 2), 601]
     assert inspection.chain == known.chain
 

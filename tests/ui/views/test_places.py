@@ -19,9 +19,9 @@ def orders() -> st.SearchStrategy[PositionKey]:
     )
 
 
-def placed(found: list[PositionKey], *, by_end: bool) -> PositionIndex:
+def placed(keys: list[PositionKey], *, by_end: bool) -> PositionIndex:
     places = PositionIndex(by_end=by_end)
-    for order in found:
+    for order in keys:
         places.add(*order)
     places.settle()
     return places
@@ -29,57 +29,59 @@ def placed(found: list[PositionKey], *, by_end: bool) -> PositionIndex:
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans(), st.booleans())
 def test_the_next_place_is_that_of_a_sorted_list(
-    found: list[PositionKey], here: PositionKey, by_end: bool, back: bool
+    keys_: list[PositionKey], here: PositionKey, by_end: bool, back: bool
 ) -> None:
-    keys = [order if by_end else (*order[:3], 0) for order in found]
-    ordered = sorted(range(len(found)), key=keys.__getitem__)
-    at = (
+    keys = [order if by_end else (*order[:3], 0) for order in keys_]
+    ordered = sorted(range(len(keys_)), key=keys.__getitem__)
+    index = (
         bisect_left(ordered, here, key=keys.__getitem__) - 1
         if back
         else bisect_right(ordered, here, key=keys.__getitem__)
     )
-    wanted = ordered[at] if 0 <= at < len(ordered) else None
-    places = placed(found, by_end=by_end)
+    wanted = ordered[index] if 0 <= index < len(ordered) else None
+    places = placed(keys_, by_end=by_end)
     assert list(places.indices) == ordered
     assert places.beside(here, back=back) == wanted
 
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans())
 def test_the_nearest_place_is_the_first_of_the_best_of_all(
-    found: list[PositionKey], here: PositionKey, by_end: bool
+    keys: list[PositionKey], here: PositionKey, by_end: bool
 ) -> None:
-    grades = [_grade(one, here) for one in found]
+    grades = [_grade(key, here) for key in keys]
     wanted = grades.index(max(grades)) if any(grades) else None
-    assert placed(found, by_end=by_end).nearest(here) == wanted
+    assert placed(keys, by_end=by_end).nearest(here) == wanted
 
 
-def _grade(one: PositionKey, here: PositionKey) -> int:
-    if one[0] != here[0]:
+def _grade(key: PositionKey, here: PositionKey) -> int:
+    if key[0] != here[0]:
         return 0
-    return 4 if one == here else 1 if one[1] != here[1] else 3 if _holds(one, here[2]) else 2
+    return 4 if key == here else 1 if key[1] != here[1] else 3 if _holds(key, here[2]) else 2
 
 
-def _holds(one: PositionKey, at: int) -> bool:
-    return one[2] <= at < max(one[3], one[2] + 1)
+def _holds(key: PositionKey, index: int) -> bool:
+    return key[2] <= index < max(key[3], key[2] + 1)
 
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans())
 def test_what_stands_in_a_turn_or_a_part_is_found_without_looking_at_all(
-    found: list[PositionKey], here: PositionKey, by_end: bool
+    keys: list[PositionKey], here: PositionKey, by_end: bool
 ) -> None:
-    places = placed(found, by_end=by_end)
+    places = placed(keys, by_end=by_end)
     turn, part, start, end = here
     in_part = places.of_part(turn, part)
-    assert list(places.numbers(places.of_turn(turn))) == [at for at, one in enumerate(found) if one[0] == turn]
-    assert list(places.numbers(in_part)) == [at for at, one in enumerate(found) if one[:2] == here[:2]]
-    begun = [at for at, one in enumerate(found) if one[:2] == here[:2] and start <= one[2] < end]
+    assert list(places.numbers(places.of_turn(turn))) == [
+        index for index, record in enumerate(keys) if record[0] == turn
+    ]
+    assert list(places.numbers(in_part)) == [index for index, record in enumerate(keys) if record[:2] == here[:2]]
+    begun = [index for index, record in enumerate(keys) if record[:2] == here[:2] and start <= record[2] < end]
     assert list(places.numbers(places.begun(in_part, start, end))) == begun
-    held = [at for at, one in enumerate(found) if one[:2] == here[:2] and _holds(one, start)]
-    assert sorted(places.indices[at] for at in places.holding(in_part, start)) == held
+    held = [index for index, record in enumerate(keys) if record[:2] == here[:2] and _holds(record, start)]
+    assert sorted(places.indices[index] for index in places.holding(in_part, start)) == held
 
 
 def test_one_long_place_among_thousands_is_found() -> None:
-    found = [(1, 0, 0, 9_000), *((1, 0, at, at + 1) for at in range(1, 3_000))]
-    places = placed(found, by_end=True)
+    collected = [(1, 0, 0, 9_000), *((1, 0, index, index + 1) for index in range(1, 3_000))]
+    places = placed(collected, by_end=True)
     assert list(places.holding(places.of_part(1, 0), 5_000)) == [0]
     assert list(places.holding(places.of_part(1, 0), 2_500)) == [0, 2_500]

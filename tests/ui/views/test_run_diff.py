@@ -77,13 +77,13 @@ def no_calls() -> RunDiff:
 def many_steps() -> RunDiff:
     before = [f'call: read {{"path": "{number}.py"}}' for number in range(30)]
     lines = [line for call in before for line in (call, "result: fine")]
-    one = ("user: Go.", *lines, 'call: write {"text": "' + "same " * 60 + 'one"}', "result: 1")
-    return diff_of(one, (*one[:-2], one[-2].replace("one", "two"), "result: 1"))
+    script = ("user: Go.", *lines, 'call: write {"text": "' + "same " * 60 + 'one"}', "result: 1")
+    return diff_of(script, (*script[:-2], script[-2].replace("one", "two"), "result: 1"))
 
 
 def broken_calls() -> RunDiff:
-    one = ("user: Go.", "call: f {'a': 1", "result: Error: bad JSON", "say: Sorry, that failed.")
-    return diff_of(one, (one[0], "call: f {'a': 2", *one[2:]))
+    script = ("user: Go.", "call: f {'a': 1", "result: Error: bad JSON", "say: Sorry, that failed.")
+    return diff_of(script, (script[0], "call: f {'a': 2", *script[2:]))
 
 
 SCENES: tuple[Callable[[], RunDiff], ...] = (
@@ -134,8 +134,8 @@ def hostile_runs(draw: st.DrawFn) -> Trace:
 
 @in_the_gate(20, most=60)  # whole traces are inspected
 @given(st.lists(hostile_runs(), min_size=2, max_size=3), st.sampled_from([40, 80, 160]))
-def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(found: list[Trace], width: int) -> None:
-    diff = compare([_run("\x1b[31m", trace) for trace in found])
+def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(traces: list[Trace], width: int) -> None:
+    diff = compare([_run("\x1b[31m", trace) for trace in traces])
     for line in diff_lines(diff, width):
         assert plain(line) == visible_line(plain(line))
         assert width_of(line) <= width
@@ -146,11 +146,11 @@ def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(found: list[Trac
 
 @in_the_gate(20, most=300)
 @given(texts(), texts(), st.integers(30, 100))
-def test_the_rows_of_a_diff_fit_and_are_printable(one: str, other: str, width: int) -> None:
-    lines = list(text_diff_lines(one, other, width, full=True))
+def test_the_rows_of_a_diff_fit_and_are_printable(first: str, other: str, width: int) -> None:
+    lines = list(text_diff_lines(first, other, width, full=True))
     assert all(plain(line) == visible_line(plain(line)) and width_of(line) <= width for line in lines)
     signs = {plain(line)[4:5] for line in lines}
-    assert ("-" in signs or "+" in signs) == (one != other)
+    assert ("-" in signs or "+" in signs) == (first != other)
 
 
 def test_what_changed_is_told_without_colour_too() -> None:
@@ -172,19 +172,19 @@ def test_a_long_diff_ends_and_says_what_is_missing() -> None:
 
 
 def test_the_json_names_runs_by_letter_and_holds_the_pieces() -> None:
-    found: Any = json.loads(write_json(diff_object(other_arguments())))
-    assert list(found) == ["verdict", "runs", "asked_differently", "divergence", "text_diff", "rows"]
-    assert [(run["run"], run["called"], run["status"]) for run in found["runs"]] == [
+    result: Any = json.loads(write_json(diff_object(other_arguments())))
+    assert list(result) == ["verdict", "runs", "asked_differently", "divergence", "text_diff", "rows"]
+    assert [(run["run"], run["called"], run["status"]) for run in result["runs"]] == [
         ("A", "1", "ok"),
         ("B", "2", "broken"),
     ]
-    assert (found["divergence"]["row"], found["divergence"]["what"]) == (2, "call")
-    assert [piece for piece in found["text_diff"]["call"] if piece["kind"] != "same"] == [
+    assert (result["divergence"]["row"], result["divergence"]["what"]) == (2, "call")
+    assert [piece for piece in result["text_diff"]["call"] if piece["kind"] != "same"] == [
         {"kind": "removed", "text": "17"},
         {"kind": "added", "text": "71"},
     ]
-    assert found["rows"][1]["runs"]["B"]["sameness"] == "call"
-    assert found["rows"][1]["runs"]["B"]["step"]["call"] == {"turn": 4, "part": "call:0", "start": 0, "end": 51}
+    assert result["rows"][1]["runs"]["B"]["sameness"] == "call"
+    assert result["rows"][1]["runs"]["B"]["step"]["call"] == {"turn": 4, "part": "call:0", "start": 0, "end": 51}
 
 
 def _run(called: str, trace: Trace) -> ComparedRun:
@@ -192,9 +192,9 @@ def _run(called: str, trace: Trace) -> ComparedRun:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("true", '"true"'), ("1", '"1"'), ("null", '"null"'), ('["a"]', '"[\\"a\\"]"'), ("{}", '"{}"')]
+    ("first", "other"), [("true", '"true"'), ("1", '"1"'), ("null", '"null"'), ('["a"]', '"[\\"a\\"]"'), ("{}", '"{}"')]
 )
-def test_a_value_and_a_text_of_its_characters_look_different(one: str, other: str) -> None:
-    runs = diff_of(*(("user: Go.", f'call: f {{"x": {value}}}', "result: 1") for value in (one, other)))
+def test_a_value_and_a_text_of_its_characters_look_different(first: str, other: str) -> None:
+    runs = diff_of(*(("user: Go.", f'call: f {{"x": {value}}}', "result: 1") for value in (first, other)))
     shown = {plain(line).strip() for line in diff_lines(runs, 80)}
-    assert {f"-   x: {one}", f"+   x: {other}"} <= shown
+    assert {f"-   x: {first}", f"+   x: {other}"} <= shown

@@ -39,8 +39,8 @@ def group(*keys: str, traces: int, broken: int, calls: int = 2) -> GroupFigures:
     return GroupFigures(keys, added(sums))
 
 
-def shown(found: Statistics, width: int = 80, *, full: bool = False) -> str:
-    lines = [plain(line) for line in statistics_lines(found, width=width, full=full)]
+def shown(statistics: Statistics, width: int = 80, *, full: bool = False) -> str:
+    lines = [plain(line) for line in statistics_lines(statistics, width=width, full=full)]
     assert max(map(cell_width, lines)) <= width
     return "\n".join(lines)
 
@@ -103,8 +103,8 @@ def test_groups_with_too_few_traces_say_so() -> None:
 
 
 def test_many_small_groups_are_counted_and_shown_in_full() -> None:
-    found = by_model(*(group(f"model-{number:03}", traces=2, broken=0) for number in range(100)))
-    short, full = shown(found), shown(found, full=True)
+    result = by_model(*(group(f"model-{number:03}", traces=2, broken=0) for number in range(100)))
+    short, full = shown(result), shown(result, full=True)
     assert "model-011" in short
     assert "model-012" not in short
     assert "and 88 smaller groups, which --full shows" in short
@@ -114,7 +114,7 @@ def test_many_small_groups_are_counted_and_shown_in_full() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 120, 160])
 def test_nothing_of_a_hostile_trace_is_obeyed_and_every_line_fits(width: int) -> None:
-    found = whole(
+    result = whole(
         by=(GroupKey.MODEL, GroupKey.PROMPT),
         groups=[group(HOSTILE, "0123456789ab", traces=9, broken=3), group("", "", traces=7, broken=0)],
         prompts={"0123456789ab": Prompt(HOSTILE, 3)},
@@ -123,7 +123,7 @@ def test_nothing_of_a_hostile_trace_is_obeyed_and_every_line_fits(width: int) ->
         codes=[Slice((), HOSTILE, 3)],
         aborts=[Slice((), HOSTILE, 3)],
     )
-    for text in (shown(found, width), shown(found, width, full=True)):
+    for text in (shown(result, width), shown(result, width, full=True)):
         assert not set(text) & {"\x1b", "\u202e", "\x00"}
         assert "␛" in text
 
@@ -153,13 +153,13 @@ def test_groups_too_small_to_compare_say_so() -> None:
 
 
 def test_groups_that_share_traces_are_not_taken_for_independent() -> None:
-    found = whole(
+    result = whole(
         by=(GroupKey.TOOL,),
         groups=(groups := [group("a", traces=9, broken=1), group("b", traces=9, broken=8)]),
         comparisons=compared_groups(groups, groups[0]),
         baseline=groups[0],
     )
-    assert "treat p as a hint" in shown(found, 160)
+    assert "treat p as a hint" in shown(result, 160)
 
 
 def test_compliance_is_told_by_the_depth_of_schemas() -> None:
@@ -173,8 +173,8 @@ def test_compliance_is_told_by_the_depth_of_schemas() -> None:
 
 
 def test_json_has_every_key_for_traces_and_for_none() -> None:
-    found = by_model(group("", traces=9, broken=1), group("b", traces=9, broken=8), compares=True)
-    full, empty = statistics_object(found), statistics_object(Statistics(None))
+    result = by_model(group("", traces=9, broken=1), group("b", traces=9, broken=8), compares=True)
+    full, empty = statistics_object(result), statistics_object(Statistics(None))
     assert full.keys() == empty.keys()
     assert empty["traces"] == 0
     groups = full["groups"]

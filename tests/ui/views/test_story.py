@@ -63,10 +63,10 @@ def test_steps_that_fared_differently_are_not_one() -> None:
 def test_the_verdict_the_break_and_the_answer_come_before_facts_chain_and_turns() -> None:
     lines = story(CALL, ERROR, "say: It is four degrees.")
     heads = ["  status", "✖ broke at step 1", "  model", "chain", "── 1 "]
-    found = [next(index for index, line in enumerate(lines) if line.startswith(head)) for head in heads]
-    assert found == sorted(found)
-    assert found[2] < 24
-    message = lines[found[1]].partition(": ")[2]
+    line_numbers = [next(index for index, line in enumerate(lines) if line.startswith(head)) for head in heads]
+    assert line_numbers == sorted(line_numbers)
+    assert line_numbers[2] < 24
+    message = lines[line_numbers[1]].partition(": ")[2]
     assert sum(message in line for line in lines) <= 2
 
 
@@ -82,15 +82,15 @@ def test_words_before_the_last_call_are_no_answer() -> None:
 
 def test_a_result_without_text_is_there_with_its_fault_below() -> None:
     lines = story(CALL, "result a1: ", "say: Done.")
-    at = next(index for index, line in enumerate(lines) if line.endswith("tool_result  empty"))
-    assert "warning[T407]" in lines[at + 1]
-    assert lines[at + 1].startswith("   │ ")
+    position = next(index for index, line in enumerate(lines) if line.endswith("tool_result  empty"))
+    assert "warning[T407]" in lines[position + 1]
+    assert lines[position + 1].startswith("   │ ")
 
 
 def test_what_became_of_a_call_is_said_without_carets_under_all_of_it() -> None:
     lines = story(CALL, ERROR, CALL, ERROR, "say: No.")
-    at = next(index for index, line in enumerate(lines) if "T408" in line)
-    assert lines[at - 1].endswith('city: "Oslo"')
+    position = next(index for index, line in enumerate(lines) if "T408" in line)
+    assert lines[position - 1].endswith('city: "Oslo"')
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
 def test_what_helps_a_call_that_was_cut_is_to_ask_once_more() -> None:
     turn = Turn(Role.ASSISTANT, (Part("text", '<tool_call>\n{"name": "f", "arguments": {"a": "ZX'),))
     cut = replace(turn, generation=Generation(finish=FinishReason.LENGTH))
-    for one, is_cut in ((turn, False), (cut, True)):
-        trace = Trace((one,))
+    for answer, is_cut in ((turn, False), (cut, True)):
+        trace = Trace((answer,))
         said = "\n".join(map(plain, break_lines(trace, inspect_trace(trace, format="hermes"), 300)))
         assert ("help: Request this call again: it was truncated." in said) == is_cut
         assert ("is incomplete: the output limit was reached" in said) == is_cut

@@ -70,11 +70,11 @@ def test_rows_hold_every_character_but_line_feeds(text: str, room: int) -> None:
 def test_folding_never_leaves_out_a_fault(text: str, faults: list[int]) -> None:
     if not text:
         return
-    places = [Range(at, min(at + 3, len(text))) for at in sorted(faults) if at < len(text)]
+    places = [Range(start, min(start + 3, len(text))) for start in sorted(faults) if start < len(text)]
     shown = shown_ranges(text, Range(0, len(text)), places, ROOM, Folding(3, 2))
     assert (shown[0].start, shown[-1].end) == (0, len(text))
-    assert all(one.end < two.start for one, two in pairwise(shown))
-    assert all(any(piece.start <= place.start < piece.end for piece in shown) for place in places)
+    assert all(first.end < two.start for first, two in pairwise(shown))
+    assert all(any(piece.start <= range_.start < piece.end for piece in shown) for range_ in places)
 
 
 def test_folding_bounds_what_is_shown_of_a_long_text() -> None:
@@ -84,12 +84,12 @@ def test_folding_bounds_what_is_shown_of_a_long_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "place"),
+    ("fault", "expected"),
     [(Range(2, 4), (6, 8)), (Range(2, 2), (6, 1)), (Range(9, 20), (19, 1)), (Range(0, 9), (0, 19))],
 )
-def test_carets_stand_under_what_is_seen(fault: Range, place: tuple[int, int]) -> None:
+def test_carets_stand_under_what_is_seen(fault: Range, expected: tuple[int, int]) -> None:
     text = "東\t\t\tbcdefg"  # 2 cells, three times 4, six letters
-    assert caret_place(text, Range(0, 10), fault) == place
+    assert caret_place(text, Range(0, 10), fault) == expected
 
 
 @given(text=texts(max_size=20), width=st.integers(1, 30))

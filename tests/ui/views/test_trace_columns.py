@@ -20,7 +20,7 @@ def test_no_break_is_cut_before_its_tools_name(tmp_path: Path, width: int) -> No
     broken = trace("s1", BAD_CALL.replace("get_weather", _TOOL), model="sample-hermes-4-70b")
     with open_store(tmp_path / "w.db") as store:
         store.save(inspected(replace(broken, name=_TITLE)))
-        rows = [ListedTrace(one, 0.0, ok_calls=0) for one in store.traces()]
+        rows = [ListedTrace(summary, 0.0, ok_calls=0) for summary in store.traces()]
     assert rows[0].summary.broken is not None
     shown = plain(break_words(rows[0].summary.broken))
     assert shown.endswith(_TOOL)

@@ -25,7 +25,9 @@ SELECTORS = frozenset((*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0x
 
 
 def is_harmless(text: str) -> bool:
-    return all(unicodedata.category(one) not in INVISIBLE and ord(one) not in SELECTORS for one in set(text))
+    return all(
+        unicodedata.category(character) not in INVISIBLE and ord(character) not in SELECTORS for character in set(text)
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,9 +80,9 @@ def test_any_text_becomes_harmless(text: str) -> None:
 
 @given(text=texts(max_size=30), width=st.integers(40, 100), full=st.booleans())
 def test_any_segmented_text_is_shown_harmlessly(text: str, width: int, full: bool) -> None:
-    found = segment(text)
-    lines = list(segmented_lines(found, name=text[:20], width=width, full=full))
-    for diagnostic in found.diagnostics:
+    segmentation = segment(text)
+    lines = list(segmented_lines(segmentation, name=text[:20], width=width, full=full))
+    for diagnostic in segmentation.diagnostics:
         lines += diagnostic_lines(diagnostic, text, width=width)
     assert_harmless(lines)
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
-_PATIENCE_S = 120
+_TIMEOUT_S = 120
 _SCRIPT = """
 import streamlit as st
 from importlib import import_module
@@ -24,23 +24,23 @@ with patch.object(st, "switch_page", leave):
 """
 
 
-def page(name: str, database: Path, patience_s: float = _PATIENCE_S, /, **state: str) -> AppTest:
+def page(name: str, database: Path, patience_s: float = _TIMEOUT_S, /, **state: str) -> AppTest:
     """The page of that module over a database, its address holding this state; run once without an exception.
 
     So long it waits for figures before it is drawn without them.
     """
     set_options(DashboardOptions(str(database), patience_s=patience_s))
-    app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=_PATIENCE_S)
+    app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=_TIMEOUT_S)
     for key, value in state.items():
         app.query_params[key] = value
     app.run()
-    assert not app.exception, [one.value for one in app.exception]
+    assert not app.exception, [exception.value for exception in app.exception]
     return app
 
 
 def field_of(app: AppTest) -> TextInput:
     """The line that the filter is typed into."""
-    return next(one for one in app.text_input if one.label == "Filter")
+    return next(text_input for text_input in app.text_input if text_input.label == "Filter")
 
 
 def address(app: AppTest) -> dict[str, str]:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from tests.ui.conftest import START, environment
 
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 ended: set[int] = set()
 """Ports whose dashboard was stopped: an open page of it reports that it cannot reconnect."""
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "/usr/bin/chromium"
@@ -33,8 +33,8 @@ CHROMIUM_OPTIONS = (
 
 def free_port() -> int:
     """A port on loopback that nobody listens on at this moment."""
-    with create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    with create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,22 @@ class Dashboard:
 @contextmanager
 def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
     """The address of a dashboard over the database, until the block ends."""
-    with running(home, database, *options) as found:
-        yield found.address
+    with running(home, database, *options) as process:
+        yield process.address
 
 
 @contextmanager
 def running(home: Path, database: Path | str, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
-    with _running(home, "--db", str(database), *options, first=first, port=port) as found:
-        yield found
+    with _running(home, "--db", str(database), *options, first=first, port=port) as process:
+        yield process
 
 
 @contextmanager
 def results_dashboard(home: Path, results: str) -> Iterator[str]:
     """The address of a dashboard over results in Parquet, until the block ends."""
-    with _running(home, "--on", results) as found:
-        yield found.address
+    with _running(home, "--on", results) as process:
+        yield process.address
 
 
 @contextmanager
@@ -90,15 +90,15 @@ def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Itera
             ended.add(port)
             process.terminate()
             try:
-                process.wait(_PATIENCE_S)
+                process.wait(_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
-            listener.join(_PATIENCE_S)
+            listener.join(_TIMEOUT_S)
 
 
 def _wait_for(process: "subprocess.Popen[str]", address: str, said: list[str]) -> None:
-    until = monotonic() + _PATIENCE_S
+    until = monotonic() + _TIMEOUT_S
     while monotonic() < until:
         assert process.poll() is None, said
         try:

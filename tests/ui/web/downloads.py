@@ -14,7 +14,9 @@ def offers(page: Page) -> list[Locator]:
     """The buttons of a page that download something."""
     buttons = page.locator("button").all()
     return [
-        one for one in buttons if _OFFERS.match(name_of(one)) and one.evaluate("(button) => button.checkVisibility()")
+        button
+        for button in buttons
+        if _OFFERS.match(name_of(button)) and button.evaluate("(button) => button.checkVisibility()")
     ]
 
 

@@ -60,7 +60,7 @@ def make_hostile(database: Path) -> Path:
     """Keep the traces, and marks on the trace, a turn and a step of each."""
     with open_store(database) as store:
         for saved, trace in zip(
-            store.save((one, inspect_trace(one)) for one in hostile_traces()), hostile_traces(), strict=True
+            store.save((trace, inspect_trace(trace)) for trace in hostile_traces()), hostile_traces(), strict=True
         ):
             note = trace.name[:2_000]
             for turn, step in ((None, None), (1, None), (None, 1)):

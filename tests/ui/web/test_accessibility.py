@@ -81,8 +81,8 @@ _FOCUSED = """() => {
 def broken(demo_database: Path) -> list[int]:
     """Traces that broke, with most calls first: their pages have most to look at."""
     with open_store(demo_database, create=False) as store:
-        found = sorted(store.traces("status:broken"), key=lambda one: -one.tool_calls)
-    return [one.id for one in found]
+        summaries = sorted(store.traces("status:broken"), key=lambda summary: -summary.tool_calls)
+    return [summary.id for summary in summaries]
 
 
 def _address(dashboard: str, path: str, broken: list[int]) -> str:
@@ -194,6 +194,6 @@ def _check_tab_key(page: Page) -> None:
 
 def _check(page: Page) -> None:
     page.evaluate(_AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(_RUN, _TAGS)
-    ours = [f"{one['rule']}: {one['html']} {one['why']}" for one in found]
+    violations = page.evaluate(_RUN, _TAGS)
+    ours = [f"{record['rule']}: {record['html']} {record['why']}" for record in violations]
     assert ours == [], "\n".join((page.url, *ours))

@@ -25,15 +25,15 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _fill(app: AppTest, **fields: str) -> None:
-    for one in app.text_input:
-        if one.label in fields:
-            one.set_value(fields[one.label])
+    for text_input in app.text_input:
+        if text_input.label in fields:
+            text_input.set_value(fields[text_input.label])
 
 
 def _press(app: AppTest, name: str) -> None:
-    next(one for one in app.button if one.label == name).click()
+    next(button for button in app.button if button.label == name).click()
     app.run()
-    assert not app.exception, [one.value for one in app.exception]
+    assert not app.exception, [exception.value for exception in app.exception]
 
 
 def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> None:
@@ -51,7 +51,9 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
         said = said_in(app)
         assert "4 pairs of 4 counted; 8 answers saved as forks." in said
         assert 'class="wl ' not in said
-        (table,) = (str(one.proto) for one in app.get("bidi_component") if "Answers by rule" in str(one.proto))
+        (table,) = (
+            str(component.proto) for component in app.get("bidi_component") if "Answers by rule" in str(component.proto)
+        )
         assert "difference" in table
         assert "any error" in table
     with open_store(where) as store:
@@ -61,14 +63,16 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     app = page("trace", Path(database(tmp_path)), trace="1", beside="ask")
     _press(app, "Preview")
-    assert any("server URL is required" in one.value for one in app.error)
+    assert any("server URL is required" in error.value for error in app.error)
 
 
 def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:
     where = Path(database(tmp_path))
-    assert any(one.label == "Server" for one in page("trace", where, trace="1", beside="ask").text_input)
+    assert any(text_input.label == "Server" for text_input in page("trace", where, trace="1", beside="ask").text_input)
     with patch("weaklink.ui.web.trace_actions.current_options", lambda: DashboardOptions(str(where), is_local=False)):
-        assert not any(one.label == "Server" for one in page("trace", where, trace="1", beside="ask").text_input)
+        assert not any(
+            text_input.label == "Server" for text_input in page("trace", where, trace="1", beside="ask").text_input
+        )
 
 
 def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ _BAD = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 @pytest.fixture(scope="module")
 def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty traces each of a model that breaks its calls and of one that never does."""
-    place = tmp_path_factory.mktemp("groups") / "groups.db"
-    with open_store(place) as store:
+    folder = tmp_path_factory.mktemp("groups") / "groups.db"
+    with open_store(folder) as store:
         for model, text in (("steady", _GOOD), ("shaky", _BAD)):
             for number in range(20):
                 turns = (
@@ -27,7 +27,7 @@ def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 )
                 trace = Trace(turns, name=f"{model}-{number}", model=model, format="hermes")
                 store.save([(trace, inspect_trace(trace))])
-    return place
+    return folder
 
 
 def test_groups_that_differ_are_said_to_differ_by_more_than_noise(two_models: Path) -> None:
@@ -46,18 +46,18 @@ def test_groups_that_do_not_differ_are_said_not_to(two_models: Path) -> None:
 
 def test_the_baseline_and_the_other_side_stand_in_the_address(two_models: Path) -> None:
     app = page("compare", two_models, what="groups")
-    base = next(one for one in app.selectbox if one.label == "Baseline")
+    base = next(selectbox for selectbox in app.selectbox if selectbox.label == "Baseline")
     assert [option.partition(" ")[0] for option in base.options] == ["shaky", "steady"]
     base.select_index(1).run()
     assert address(app) == {"what": "groups", "base": "steady"}
-    other = next(one for one in app.selectbox if one.label == "Against")
+    other = next(selectbox for selectbox in app.selectbox if selectbox.label == "Against")
     other.select_index(1).run()
     assert address(app) == {"what": "groups", "base": "steady", "other": "shaky"}
 
 
 def test_another_key_begins_anew(two_models: Path) -> None:
     app = page("compare", two_models, what="groups", base="steady")
-    next(one for one in app.selectbox if one.label == "Group by").select("source").run()
+    next(selectbox for selectbox in app.selectbox if selectbox.label == "Group by").select("source").run()
     assert address(app) == {"what": "groups", "by": "source"}
 
 
@@ -86,7 +86,7 @@ def test_runs_are_named_by_any_id_and_what_is_left_out_is_said(tmp_path: Path) -
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": "7 8"}
     app = page("compare", database, runs="1 2 3 4 5 6 7")
-    assert "Only the first 6 of 7 traces are compared." in [one.value for one in app.caption]
+    assert "Only the first 6 of 7 traces are compared." in [caption.value for caption in app.caption]
 
 
 def test_no_runs_yet_offers_some(two_models: Path) -> None:

@@ -11,7 +11,7 @@ from weaklink.storage.filter import FilterError
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.web.queries import CountQuery, QueryRunner, result_value
 
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def store(demo_database: Path) -> Iterator[Store]:
 
 def _waits_for(event: Event, key: str, counted: list[str]) -> CountQuery[str]:
     def count(_: Store) -> str:
-        assert event.wait(_PATIENCE_S)
+        assert event.wait(_TIMEOUT_S)
         counted.append(key)
         return key
 
@@ -30,7 +30,7 @@ def _waits_for(event: Event, key: str, counted: list[str]) -> CountQuery[str]:
 
 
 def _wait(counter: QueryRunner, *questions: CountQuery[str], since_s: float = 0.0) -> None:
-    counter.wait(questions, since_s, monotonic() + _PATIENCE_S)
+    counter.wait(questions, since_s, monotonic() + _TIMEOUT_S)
 
 
 def test_a_question_that_two_pages_wait_for_is_counted_once(store: Store) -> None:
@@ -40,9 +40,9 @@ def test_a_question_that_two_pages_wait_for_is_counted_once(store: Store) -> Non
         counter.ask([_waits_for(go_on, "all", counted)], 0.0)
     assert counter.known([_waits_for(go_on, "all", counted)], 0.0) == {}
     go_on.set()
-    one = _waits_for(go_on, "all", counted)
-    _wait(counter, one)
-    assert result_value(counter.known([one], 0.0), one) == "all"
+    query = _waits_for(go_on, "all", counted)
+    _wait(counter, query)
+    assert result_value(counter.known([query], 0.0), query) == "all"
     assert counted == ["all"]
 
 
@@ -56,7 +56,7 @@ def test_no_more_threads_count_at_once_than_were_allowed(store: Store) -> None:
             most[0] = max(most[0], now[0])
             if now[0] == 2:
                 both.set()
-        assert both.wait(_PATIENCE_S)
+        assert both.wait(_TIMEOUT_S)
         with lock:
             now[0] -= 1
         return ""
@@ -73,7 +73,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(store: Store) -> None:
 
     def count(_: Store) -> str:
         begun.set()
-        assert go_on.wait(_PATIENCE_S)
+        assert go_on.wait(_TIMEOUT_S)
         return "first"
 
     counter = QueryRunner(store, threads=1, abandoned_after_s=0.1)
@@ -101,13 +101,13 @@ def test_who_sleeps_until_an_answer_is_there_goes_on_waiting_for_it(store: Store
 def test_an_answer_of_before_a_change_is_none_of_after_it(store: Store) -> None:
     go_on, counted = Event(), list[str]()
     go_on.set()
-    counter, one = QueryRunner(store), _waits_for(go_on, "one", counted)
-    _wait(counter, one)
+    counter, query = QueryRunner(store), _waits_for(go_on, "one", counted)
+    _wait(counter, query)
     later_s = monotonic()
-    assert counter.known([one], 0.0)
-    assert counter.known([one], later_s) == {}
-    _wait(counter, one, since_s=later_s)
-    assert counter.known([one], later_s)
+    assert counter.known([query], 0.0)
+    assert counter.known([query], later_s) == {}
+    _wait(counter, query, since_s=later_s)
+    assert counter.known([query], later_s)
     assert counted == ["one", "one"]
 
 
@@ -120,7 +120,7 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
 
     counter, question = QueryRunner(store), CountQuery("refused", count)
     for _ in range(2):
-        counter.wait([question], 0.0, monotonic() + _PATIENCE_S)
+        counter.wait([question], 0.0, monotonic() + _TIMEOUT_S)
         with pytest.raises(FilterError):
             counter.known([question], 0.0)
     assert counter.known([question], 0.0) == {}

@@ -40,8 +40,8 @@ def slow(demo_database: Path, tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def slow_dashboard(slow: Path) -> Iterator[str]:
     """A dashboard over it."""
-    with running(slow.parent, slow, first=_MINDS) as found:
-        yield found.address
+    with running(slow.parent, slow, first=_MINDS) as process:
+        yield process.address
         gate_of(slow).unlink(missing_ok=True)
 
 
@@ -190,10 +190,10 @@ def test_figures_of_a_database_that_is_being_filled_come_all_the_same(
     gate_of(slow).unlink()
     begun.wait(monotonic() + PATIENCE_MS / 1_000)
     assert begun.has_more()
-    found = page_results(question)
-    assert found.is_settled()
+    result = page_results(question)
+    assert result.is_settled()
     gate_of(slow).touch()
     lose_newest(slow)
     later = page_results(question)
     assert later.as_of_s
-    assert later[question] == found[question]
+    assert later[question] == result[question]

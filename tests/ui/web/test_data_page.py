@@ -23,7 +23,7 @@ show_set(read_set({path!r}), "set.jsonl")
 def _rows() -> list[dict[str, object]]:
     turns = [("human", "Weather in Oslo?"), ("gpt", _CALL), ("tool", '{"sky": "grey"}'), ("gpt", "Grey.")]
     good = [{"from": role, "value": text} for role, text in turns]
-    bad = [{**one, "value": one["value"].replace('"Oslo"}}', '"Oslo",}}')} for one in good]
+    bad = [{**record, "value": record["value"].replace('"Oslo"}}', '"Oslo",}}')} for record in good]
     return [
         {"conversations": good, "tools": json.dumps(_TOOLS), "type": "single_tool"},
         {"conversations": bad, "tools": json.dumps(_TOOLS), "type": "single_tool"},
@@ -38,15 +38,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(path: Path) -> LintedSet:
+def linted_set(path: Path) -> LintedSet:
     return read_set(str(path))
 
 
-def test_samples_are_selected_by_fault_and_type_with_the_lowest_score_first(found: LintedSet) -> None:
-    assert (len(found.samples), found.rejected, found.is_whole) == (2, 1, True)
-    assert [one.sample.row.number for one in selected_samples(found.samples, "J104", "")] == [2]
-    assert selected_samples(found.samples, "J104", "multi_step") == []
-    scores = [one.facts.score for one in selected_samples(found.samples, "", "single_tool")]
+def test_samples_are_selected_by_fault_and_type_with_the_lowest_score_first(linted_set: LintedSet) -> None:
+    assert (len(linted_set.samples), linted_set.rejected, linted_set.is_whole) == (2, 1, True)
+    assert [linted.sample.row.number for linted in selected_samples(linted_set.samples, "J104", "")] == [2]
+    assert selected_samples(linted_set.samples, "J104", "multi_step") == []
+    scores = [linted.facts.score for linted in selected_samples(linted_set.samples, "", "single_tool")]
     assert len(scores) == 2
     assert scores == sorted(scores)
 
@@ -61,16 +61,16 @@ def test_a_set_of_which_no_row_can_be_read_says_why(tmp_path: Path) -> None:
 
 def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path) -> None:
     app = AppTest.from_string(_SCRIPT.format(path=str(path)), default_timeout=60).run()
-    assert not app.exception, [one.value for one in app.exception]
-    shown = "".join(one.proto.body for one in app.get("html"))
+    assert not app.exception, [exception.value for exception in app.exception]
+    shown = "".join(element.proto.body for element in app.get("html"))
     assert "2 samples" in shown
     assert "duplicates: </span>" in shown
     assert 'class="wl ' not in shown  # no terminal print: shares are a table
-    assert any("2 samples, the lowest score first" in one.value for one in app.caption)
+    assert any("2 samples, the lowest score first" in caption.value for caption in app.caption)
     app.query_params["row"] = "1"
     app.toggle(key="weaklink_inject").set_value(True).run()
-    assert not app.exception, [one.value for one in app.exception]
-    assert "injected" in "".join(one.proto.body for one in app.get("html"))
+    assert not app.exception, [exception.value for exception in app.exception]
+    assert "injected" in "".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def test_a_window_has_its_rows_and_knows_how_many_there_are(
     lines = [json.dumps(good), json.dumps(good), "{broken", json.dumps(good), json.dumps(good)]
     file = tmp_path / "set.jsonl"
     file.write_text("\n".join(lines), encoding="utf-8")
-    found = read_set(str(file), window)
-    assert [one.sample.row.number for one in found.samples] == rows
-    assert (found.first, found.last, found.total, found.is_whole) == (first, last, 5, False)
-    assert found.rejected == last - first + 1 - len(rows)
+    linted = read_set(str(file), window)
+    assert [linted_sample.sample.row.number for linted_sample in linted.samples] == rows
+    assert (linted.first, linted.last, linted.total, linted.is_whole) == (first, last, 5, False)
+    assert linted.rejected == last - first + 1 - len(rows)
 
 
 _WINDOWS = """
@@ -108,11 +108,11 @@ def test_the_page_says_which_rows_it_shows_and_leads_to_the_others(tmp_path: Pat
     file.write_text("".join(json.dumps(_rows()[0]) + "\n" for _ in range(5)), encoding="utf-8")
     app = AppTest.from_string(_WINDOWS.format(path=str(file)), default_timeout=60).run()
     assert "Rows 1 to 2 of 5" in app.info[0].value
-    assert [one.label for one in app.button] == ["Rows 3 to 4"]
+    assert [button.label for button in app.button] == ["Rows 3 to 4"]
     app.button[0].click().run()
     assert "Rows 3 to 4 of 5" in app.info[0].value
-    assert [one.label for one in app.button] == ["Rows 1 to 2", "Rows 5 to 5"]
-    assert not app.exception, [one.value for one in app.exception]
+    assert [button.label for button in app.button] == ["Rows 1 to 2", "Rows 5 to 5"]
+    assert not app.exception, [exception.value for exception in app.exception]
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ _DRAWN_AGAIN = """() => {
 
 def _id_of(database: Path, name: str) -> int:
     with open_store(database, create=False) as store:
-        return next(one.id for one in store.traces() if Path(one.file).stem == name)
+        return next(summary.id for summary in store.traces() if Path(summary.file).stem == name)
 
 
 def test_a_trace_opens_at_its_break_and_a_click_on_a_value_lights_exactly_its_characters(
@@ -78,8 +78,8 @@ def test_a_click_on_the_map_counts_though_the_stream_is_not_drawn_yet(
         assert "turn=" not in page.url
         page.evaluate("() => window.drawStream()")
         with open_store(demo_database, create=False) as store:
-            place = store.inspection(number).chain.steps[1].location
-        expect(page).to_have_url(re.compile(f"turn={place.turn}&part={place.part}&start={place.range.start}&"))
+            location = store.inspection(number).chain.steps[1].location
+        expect(page).to_have_url(re.compile(f"turn={location.turn}&part={location.part}&start={location.range.start}&"))
 
 
 def test_a_click_during_which_a_running_trace_is_drawn_again_is_not_lost(
@@ -136,9 +136,9 @@ def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_besi
     network.on("Network.loadingFinished", lambda done: sizes.update({done["requestId"]: done["encodedDataLength"]}))
     first, last = steps[0].location, steps[-1].location
     assert first.range != last.range  # else a link to the wrong step would look right
-    place = f"turn={first.turn}&part={first.part}&start={first.range.start}&end={first.range.end}"
+    location = f"turn={first.turn}&part={first.part}&start={first.range.start}&end={first.range.end}"
     came_from = page.url
-    page.goto(f"{demo_dashboard}trace?trace={number}&{place}")
+    page.goto(f"{demo_dashboard}trace?trace={number}&{location}")
     settled(page)
     rail = page.locator(".picture g.selected").first
     before = rail.get_attribute("aria-label")
@@ -171,8 +171,8 @@ def test_tree_and_stream_have_roles_names_and_an_order_in_the_accessibility_tree
     known = {node["nodeId"]: node for node in nodes}
 
     def below(node: dict[str, Any], role: str) -> list[str]:
-        found = [node["name"]["value"]] if node.get("role", {}).get("value") == role else []
-        return found + [name for child in node.get("childIds", ()) for name in below(known[child], role)]
+        names = [node["name"]["value"]] if node.get("role", {}).get("value") == role else []
+        return names + [name for child in node.get("childIds", ()) for name in below(known[child], role)]
 
     named = {(node["role"]["value"], node.get("name", {}).get("value")): node for node in nodes if "role" in node}
     items = below(named["tree", "Values of the trace"], "treeitem")
@@ -219,10 +219,10 @@ def test_no_script_of_ours_makes_markup_of_text() -> None:
     scripts = sorted(_FOLDER.rglob("*.js"))
     assert scripts
     for script in scripts:
-        found = re.search(
+        match = re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script.read_text()
         )
-        assert found is None, f"{script.name}: {found}"
+        assert match is None, f"{script.name}: {match}"
 
 
 @pytest.mark.slow

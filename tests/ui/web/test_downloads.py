@@ -17,7 +17,7 @@ from weaklink.ui.web.application import PAGES
 def state_of(demo_database: Path) -> Callable[[str], str]:
     """The address of each page, with what it needs to show something."""
     with open_store(demo_database, create=False) as store:
-        first, second = (one.id for one in store.traces("status:broken", limit=2))
+        first, second = (summary.id for summary in store.traces("status:broken", limit=2))
     states = {"trace": f"trace?trace={first}", "compare": f"compare?runs={first}+{second}", "triage": ""}
     return lambda path: states.get(path, path)
 

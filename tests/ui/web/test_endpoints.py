@@ -58,7 +58,7 @@ def test_the_page_shows_the_latest_result_of_each_endpoint(tmp_path: Path) -> No
         store.probe_runs.put(_run())
     drawn = page("endpoints", path)
     assert drawn.text[0].value.startswith("call-missing — server 1")
-    assert [one.label for one in drawn.button] == ["1"]
+    assert [button.label for button in drawn.button] == ["1"]
 
 
 def test_the_filter_of_a_number_finds_the_answers_that_fail_this_measure(tmp_path: Path) -> None:
@@ -75,5 +75,5 @@ def test_the_filter_of_a_number_finds_the_answers_that_fail_this_measure(tmp_pat
         writer.close()
         failed = {"right": 2, "calls": 2, "schema": 0, "api": 0}
         for name, count in failed.items():
-            found = store.paging().page(f"session:{writer.id} name:*{measure_mark(name)}*", Order.TIME, limit=9)
-            assert len(found) == count, name
+            rows = store.paging().page(f"session:{writer.id} name:*{measure_mark(name)}*", Order.TIME, limit=9)
+            assert len(rows) == count, name

@@ -48,14 +48,17 @@ def _names_of_filters(database: Path) -> set[str]:
     """The names of the values of the traces in a database, each of which the list of its filter has the trace for."""
     names = set()
     with open_store(database, read_only=True) as store:
-        for one in store.traces(limit=500):
-            dissection = Dissection(*store.inspected(one.id))
-            found = [*trace_filters(one), *(ValueFilter(key, "", term) for key, term in column_terms(one).items())]
+        for summary in store.traces(limit=500):
+            dissection = Dissection(*store.inspected(summary.id))
+            collected = [
+                *trace_filters(summary),
+                *(ValueFilter(key, "", term) for key, term in column_terms(summary).items()),
+            ]
             for step in dissection.inspection.chain.steps:
-                found += position_filters(dissection, step.location)
+                collected += position_filters(dissection, step.location)
             for fault in dissection.inspection.diagnostics[:20]:
-                found += position_filters(dissection, fault.location)
-            for each in dict.fromkeys(found):
+                collected += position_filters(dissection, fault.location)
+            for each in dict.fromkeys(collected):
                 names.add(each.name)
-                assert store.paging().count(f"{each.term} id:{one.id}") == 1, each
+                assert store.paging().count(f"{each.term} id:{summary.id}") == 1, each
     return names

@@ -91,7 +91,7 @@ def test_the_cells_of_a_row_and_the_buttons_of_its_preview_stand_in_one_line(
         heights = page.locator("tbody tr").first.locator("td:visible").evaluate_all(_TEXT_TOPS)
         assert max(heights) - min(heights) <= 1, heights
         buttons = page.locator(".st-key-weaklink_preview_bar button:visible")
-        assert len({round(one["y"]) for one in map(Locator.bounding_box, buttons.all()) if one}) == 1
+        assert len({round(record["y"]) for record in map(Locator.bounding_box, buttons.all()) if record}) == 1
         assert page.get_by_role("button", name="Close").is_visible()
 
 
@@ -158,7 +158,7 @@ def test_a_row_is_a_link_that_opens_beside_the_list(browser: Browser, demo_dashb
 def endings(demo_database: Path) -> dict[str, int]:
     """A trace of the demo for each status."""
     with open_store(demo_database, create=False) as store:
-        return {one.status.value: one.id for one in store.traces(limit=100)}
+        return {summary.status.value: summary.id for summary in store.traces(limit=100)}
 
 
 @pytest.mark.one_in(2)
@@ -189,7 +189,7 @@ def test_a_trace_that_did_not_break_has_a_sentence_too(
     page: Page, demo_dashboard: str, demo_database: Path, status: str, words: str
 ) -> None:
     with open_store(demo_database, create=False) as store:
-        ids = [one.id for one in store.traces(f"status:{status}")]
+        ids = [summary.id for summary in store.traces(f"status:{status}")]
     met = set[str]()
     for id_ in ids:
         page.goto(f"{demo_dashboard}trace?trace={id_}")
@@ -204,14 +204,14 @@ def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
     page: Page, demo_dashboard: str, demo_database: Path
 ) -> None:
     with open_store(demo_database, create=False) as store:
-        undated = next(one.id for one in store.traces("status:broken") if one.started_at_s is None)
+        undated = next(summary.id for summary in store.traces("status:broken") if summary.started_at_s is None)
     page.goto(f"{demo_dashboard}trace?trace={undated}")
     settled(page)
     colours = (
         page.get_by_role("tab").locator("p").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fontStyle)")
     )
-    names = [one.strip() for one in page.get_by_role("tab").all_inner_texts()]
-    shown = dict(zip([one for one in names if one not in ("Steps", "Values", "Faults")], colours, strict=True))
+    names = [text.strip() for text in page.get_by_role("tab").all_inner_texts()]
+    shown = dict(zip([name for name in names if name not in ("Steps", "Values", "Faults")], colours, strict=True))
     assert shown["Data flow"] == "normal"
     assert shown["Timeline"] == "italic"
     page.get_by_role("tab", name="Faults").click()
@@ -522,7 +522,7 @@ def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     if "{broken}" in path:
         page.locator(".wl-prose .code, .line .code").first.wait_for()
         quotes = page.locator(".wl-prose .code, .line .code")
-        assert all("mono" in one.evaluate("(one) => getComputedStyle(one).fontFamily") for one in quotes.all())
+        assert all("mono" in quote.evaluate("(one) => getComputedStyle(one).fontFamily") for quote in quotes.all())
     assert page.locator(".wl:visible").count() == _PRINTED[path]
     assert page.evaluate(_MONOSPACED) == []
 

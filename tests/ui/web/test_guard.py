@@ -76,13 +76,13 @@ def test_a_name_that_is_not_ours_is_refused_on_every_path(host: str, path: str) 
 
 
 @pytest.mark.parametrize(
-    "host", [one for one in (*NO_HOST, *ODD_ADDRESSES, *OF_OTHERS) if max(one, default="") <= "\xff"]
+    "host", [host for host in (*NO_HOST, *ODD_ADDRESSES, *OF_OTHERS) if max(host, default="") <= "\xff"]
 )
 def test_a_host_that_is_none_or_anothers_is_refused(host: str) -> None:
     assert _status(_asked(_LOCAL, ("host", host))) == 421
 
 
-@pytest.mark.parametrize("host", [one for one in OF_THIS_MACHINE if "weaklink" not in one])
+@pytest.mark.parametrize("host", [machine for machine in OF_THIS_MACHINE if "weaklink" not in machine])
 def test_every_way_to_write_this_machines_address_is_answered(host: str) -> None:
     assert _status(_asked(_LOCAL, ("host", host))) == 200
 

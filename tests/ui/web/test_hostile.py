@@ -193,8 +193,8 @@ def _number_of(character: str) -> int:
 
 def _check(page: Page) -> None:
     """Nothing in the page was made by text: no element, no attribute, no character that hides, and no failure."""
-    found: Json = page.evaluate(_FOUND)
-    assert found == []
+    elements: Json = page.evaluate(_FOUND)
+    assert elements == []
     seen = _seen(page)
     assert "encountered an error" not in seen, page.url
     unseen = _UNSEEN.search(seen)

@@ -26,7 +26,7 @@ def test_every_mark_is_taken_as_a_character_and_nothing_can_be_read_into_it_afte
     read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", said)
     assert read.replace("\u2060", "").replace("\u00a0", " ") == visible_line(text)
     assert not read.startswith(" ")
-    assert [found for found in _REREAD if re.search(found, read, re.IGNORECASE | re.ASCII)] == []
+    assert [reread for reread in _REREAD if re.search(reread, read, re.IGNORECASE | re.ASCII)] == []
 
 
 def test_a_message_shows_names_in_another_font_and_no_backquotes() -> None:
@@ -35,7 +35,7 @@ def test_a_message_shows_names_in_another_font_and_no_backquotes() -> None:
     assert message("`[a](b)` is `c`") == "\\`\\[a\\]\\(b\\)\\` is `c`"
 
 
-@pytest.mark.parametrize("text", [*ATTACKS, *(f"no trace `{one}`; `weaklink list` lists" for one in ATTACKS)])
+@pytest.mark.parametrize("text", [*ATTACKS, *(f"no trace `{attack}`; `weaklink list` lists" for attack in ATTACKS)])
 def test_nothing_in_a_message_is_read_as_markup(text: str) -> None:
     said = re.sub(r"(?<!\\)`[\w ./=<>*+,:-]+`", "", message(text, most=10_000))
     assert re.search(r"(?<!\\)(\\\\)*[!-/:-@\[`{-~\]^_]", said) is None

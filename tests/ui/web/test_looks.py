@@ -66,17 +66,17 @@ def test_pages_have_one_scale_of_type_and_one_colour_for_a_status(
     with watched(browser, scheme) as page:
         for path in _PATHS:
             texts = _texts(page, f"{demo_dashboard}{path}")
-            assert {size for size, _, _ in texts} <= _SCALE, [one for one in texts if one[0] not in _SCALE]
+            assert {size for size, _, _ in texts} <= _SCALE, [text for text in texts if text[0] not in _SCALE]
             for _, colour, words in texts:
-                found = _GLYPH.match(words)
-                if found and found[1] in wanted:
-                    met.add(found[1])
-                    assert colour == _as_browser(wanted[found[1]]), (path, words)
+                match = _GLYPH.match(words)
+                if match and match[1] in wanted:
+                    met.add(match[1])
+                    assert colour == _as_browser(wanted[match[1]]), (path, words)
     assert len(met) >= 4
 
 
 def _as_browser(colour: str) -> str:
-    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
+    return f"rgb({', '.join(str(int(colour[index : index + 2], 16)) for index in (1, 3, 5))})"
 
 
 @pytest.mark.one_in(2)
@@ -97,5 +97,5 @@ def test_a_cell_of_a_phone_shows_the_number_that_fits(browser: Browser, demo_das
             settled(page)
             words = page.locator("svg.marks text", has_text="67")
             words.first.wait_for()
-            seen = [one.text_content() for one in words.all() if one.get_attribute("opacity") != "0"]
+            seen = [word.text_content() for word in words.all() if word.get_attribute("opacity") != "0"]
             assert seen == [shown]

@@ -34,8 +34,8 @@ def counted_dashboard(demo_database: Path, tmp_path_factory: pytest.TempPathFact
     home = tmp_path_factory.mktemp("counted")
     now_s = time()
     with open_store(demo_database, read_only=True) as demo, open_store(home / "counted.db") as store:
-        traces = [demo.trace(one.id) for one in demo.traces(limit=1_000)]
-        made = [_dated(trace, index, now_s) for index, trace in enumerate(sorted(traces, key=lambda one: one.name))]
+        traces = [demo.trace(summary.id) for summary in demo.traces(limit=1_000)]
+        made = [_dated(trace, index, now_s) for index, trace in enumerate(sorted(traces, key=lambda path: path.name))]
         store.save([(trace, inspect_trace(trace)) for trace in made])
         store.search.index_pending()
     with dashboard(home, home / "counted.db") as address:
@@ -67,9 +67,9 @@ def _opens(page: Page, click: Locator, number: int) -> None:
 
 
 def _number(words: str) -> int:
-    found = _NUMBERED.match(words)
-    assert found, words
-    return int(found[1].replace(",", ""))
+    match = _NUMBERED.match(words)
+    assert match, words
+    return int(match[1].replace(",", ""))
 
 
 def _walk(page: Page, address: str, *, all_of_them: bool) -> int:
@@ -127,9 +127,9 @@ def test_every_number_opens_its_traces(counted_dashboard: str, page: Page, path:
 
 def _marks(page: Page) -> list[tuple[str, int]]:
     """The marks of the charts that count traces, by what is read aloud of them."""
-    labels = [one.get_attribute("aria-label") or "" for one in page.locator(_MARKS).all()]
-    found = [(label, _COUNT_OF_MARK.search(label)) for label in labels]
-    return [(label, int(count[1].replace(",", ""))) for label, count in found if count and count[1] != "0"]
+    labels = [mark.get_attribute("aria-label") or "" for mark in page.locator(_MARKS).all()]
+    collected = [(label, _COUNT_OF_MARK.search(label)) for label in labels]
+    return [(label, int(count[1].replace(",", ""))) for label, count in collected if count and count[1] != "0"]
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_every_mark_of_a_chart_opens_its_traces(counted_dashboard: str, page: Pa
     marks = _marks(page)
     kinds = {label.partition(":")[0] for label, _ in marks}
     assert len(kinds) == 3, kinds
-    chosen = [one for kind in sorted(kinds) for one in _ends([one for one in marks if one[0].startswith(kind)])]
+    chosen = [end for kind in sorted(kinds) for end in _ends([mark for mark in marks if mark[0].startswith(kind)])]
     for label, number in chosen:
         _opens(page, page.locator(f'svg.marks path[aria-label="{label}"]'), number)
 
@@ -150,7 +150,7 @@ def _ends(marks: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["code", *(pytest.param(one, marks=pytest.mark.slow) for one in _FACETS)])
+@pytest.mark.parametrize("name", ["code", *(pytest.param(facet, marks=pytest.mark.slow) for facet in _FACETS)])
 def test_the_values_of_a_facet_narrow_to_as_many_traces_as_they_count(
     counted_dashboard: str, page: Page, name: str
 ) -> None:
@@ -162,7 +162,9 @@ def test_the_values_of_a_facet_narrow_to_as_many_traces_as_they_count(
         rows.first.wait_for()
         settled(page)
         cell = next(
-            one for one in (row.locator("td").nth(column) for row in rows.all()) if _NUMBERED.match(one.inner_text())
+            rate_cell
+            for rate_cell in (row.locator("td").nth(column) for row in rows.all())
+            if _NUMBERED.match(rate_cell.inner_text())
         )
         number = _number(cell.inner_text())
         (cell if column == 1 else cell.get_by_role("button")).click()

@@ -22,8 +22,8 @@ from weaklink.storage.store import open_store
 def short_pages(demo_database: Path) -> Iterator[str]:
     """A dashboard whose list of traces has ten on a page."""
     first = "from weaklink.ui.web.pages import traces; traces._PAGE = 10"
-    with running(demo_database.parent, demo_database, first=first) as found:
-        yield found.address
+    with running(demo_database.parent, demo_database, first=first) as process:
+        yield process.address
 
 
 def _listing(page: Page, label: str) -> Locator:
@@ -47,7 +47,7 @@ def _click_until(page: Page, mark: Locator, url: re.Pattern[str]) -> None:
 
 def _ids(database: Path, wanted: str) -> list[str]:
     with open_store(database, create=False) as store:
-        return [str(one.id) for one in store.traces(wanted, limit=100)]
+        return [str(summary.id) for summary in store.traces(wanted, limit=100)]
 
 
 @pytest.mark.slow

@@ -21,10 +21,10 @@ from weaklink.storage.store import open_store
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
-    found = programs()
-    if found is None:
+    folder = programs()
+    if folder is None:
         pytest.skip(NOT_INSTALLED)
-    with running_server(found) as server, new_database(server) as url:
+    with running_server(folder) as server, new_database(server) as url:
         yield url
 
 
@@ -40,8 +40,8 @@ def tokens(database: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, database: str, tokens: dict[str, str]) -> Iterator[Dashboard]:
     assert tokens
-    with running(tmp_path_factory.mktemp("team"), database, "--host", "0.0.0.0", "--tokens") as found:
-        yield found
+    with running(tmp_path_factory.mktemp("team"), database, "--host", "0.0.0.0", "--tokens") as process:
+        yield process
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def _call(name: str, arguments: str) -> Turn:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("reader") / "reader.db"
+    folder = tmp_path_factory.mktemp("reader") / "reader.db"
     calls = (
         _call("bad", _BROKEN),
         _call("edit", json.dumps(_EDIT)),
@@ -44,15 +44,15 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _call("write", json.dumps({"content": _HUGE})),
     )
     trace = Trace((Turn(Role.USER, (Part("text", "go"),)), *calls), name="reader")
-    with open_store(place) as store:
+    with open_store(folder) as store:
         store.save([(trace, inspect_trace(trace, format="hermes"))])
-    return place
+    return folder
 
 
 @pytest.fixture(scope="module")
 def address(database: Path) -> Iterator[str]:
-    with dashboard(database.parent, database) as found:
-        yield f"{found}trace?trace=1"
+    with dashboard(database.parent, database) as url:
+        yield f"{url}trace?trace=1"
 
 
 @pytest.fixture

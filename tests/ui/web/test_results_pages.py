@@ -55,8 +55,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
-    with results_dashboard(results.parent, str(results)) as found:
-        yield found
+    with results_dashboard(results.parent, str(results)) as url:
+        yield url
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def shown(results: Path) -> Iterator[None]:
 
 
 def number_in(text: str) -> int:
-    found = re.search(r"[\d,]+", text)
-    assert found, text
-    return int(found[0].replace(",", ""))
+    match = re.search(r"[\d,]+", text)
+    assert match, text
+    return int(match[0].replace(",", ""))
 
 
 # ---------------------------------------------------------------- selections
@@ -194,5 +194,5 @@ def test_sql_reads_nothing_else(shown: None, results: Path) -> None:
 
 
 def test_all_tables_are_documented_on_the_page(results: Path) -> None:
-    assert {one.name for one in results.iterdir() if not one.name.startswith("_")} == set(TABLES)
+    assert {path.name for path in results.iterdir() if not path.name.startswith("_")} == set(TABLES)
     assert ResultsFolder(str(results)).finished()

@@ -53,14 +53,14 @@ sys.addaudithook(told)
 
 @pytest.fixture(scope="module")
 def local(demo_database: Path) -> Iterator[Dashboard]:
-    with running(demo_database.parent, demo_database, first=_WATCHES) as found:
-        yield found
+    with running(demo_database.parent, demo_database, first=_WATCHES) as process:
+        yield process
 
 
 @pytest.fixture(scope="module")
 def public(demo_database: Path) -> Iterator[Dashboard]:
-    with running(demo_database.parent, demo_database, "--host", "0.0.0.0", "--token", _TOKEN) as found:
-        yield found
+    with running(demo_database.parent, demo_database, "--host", "0.0.0.0", "--token", _TOKEN) as process:
+        yield process
 
 
 def _ask(
@@ -161,8 +161,8 @@ def test_the_token_leaves_the_address_and_stays_in_a_cookie(browser: Browser, pu
         page.goto(f"http://127.0.0.1:{public.port}/traces?token={_TOKEN}&filter=status:broken")
         settled(page)
         assert page.url == f"http://127.0.0.1:{public.port}/traces?filter=status%3Abroken"
-        kept = [one for one in page.context.cookies() if one.get("name") == f"weaklink_token_{public.port}"]
-        assert [(one.get("value"), one.get("httpOnly"), one.get("sameSite")) for one in kept] == [
+        kept = [cookie for cookie in page.context.cookies() if cookie.get("name") == f"weaklink_token_{public.port}"]
+        assert [(cookie.get("value"), cookie.get("httpOnly"), cookie.get("sameSite")) for cookie in kept] == [
             (_TOKEN, True, "Strict")
         ]
         assert page.evaluate("document.cookie").find(_TOKEN) == -1
@@ -230,62 +230,62 @@ def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_page_that_fails_says_so_and_cannot_steer_the_terminal(browser: Browser, demo_database: Path) -> None:
-    with running(demo_database.parent, demo_database, first=_BREAKS) as found, watched(browser) as page:
-        page.goto(f"{found.address}rules")
+    with running(demo_database.parent, demo_database, first=_BREAKS) as process, watched(browser) as page:
+        page.goto(f"{process.address}rules")
         page.get_by_test_id("stException").or_(page.get_by_test_id("stAlert")).first.wait_for()
         assert "This app has encountered an error" in page.locator("body").inner_text()
         assert "evil" not in page.locator("body").inner_text()
         assert page.locator("[data-testid=stException] a, [data-testid=stAlert] a").all() == []
-        _wait_for(found, "ValueError")
-        said = "".join(found.said)
+        _wait_for(process, "ValueError")
+        said = "".join(process.said)
     assert "ValueError: ␛]0;evil␇ \\u202e gone" in said
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", said) is None
 
 
 @pytest.mark.parametrize("wanted", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wanted: signal.Signals) -> None:
-    with running(demo_database.parent, demo_database) as found:
+    with running(demo_database.parent, demo_database) as process:
         context = browser.new_context()
         page = context.new_page()
-        page.goto(found.address)
+        page.goto(process.address)
         settled(page)
-        found.process.send_signal(wanted)
-        assert found.process.wait(60) == 0
+        process.process.send_signal(wanted)
+        assert process.process.wait(60) == 0
         context.close()
-    assert len(found.said) == 1, found.said
+    assert len(process.said) == 1, process.said
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_although_a_browser_reads_nothing_more(demo_database: Path, wanted: signal.Signals) -> None:
-    with running(demo_database.parent, demo_database) as found:
+    with running(demo_database.parent, demo_database) as process:
         script = max((Path(streamlit.__file__).parent / "static").rglob("*.js"), key=lambda path: path.stat().st_size)
         path = script.relative_to(script.parents[2]).as_posix()
         with socket() as connection:
             connection.setsockopt(SOL_SOCKET, SO_RCVBUF, 4_096)
-            connection.connect(("127.0.0.1", found.port))
-            connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{found.port}\r\n\r\n".encode())
+            connection.connect(("127.0.0.1", process.port))
+            connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{process.port}\r\n\r\n".encode())
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
-            found.process.send_signal(wanted)
-            assert found.process.wait(20) == 0
-    assert len(found.said) == 1, found.said
+            process.process.send_signal(wanted)
+            assert process.process.wait(20) == 0
+    assert len(process.said) == 1, process.said
 
 
 def test_it_ends_while_browsers_connect(demo_database: Path) -> None:
-    with running(demo_database.parent, demo_database) as found, ExitStack() as connections:
+    with running(demo_database.parent, demo_database) as process, ExitStack() as connections:
         ends_at = monotonic() + 0.3
         while True:
             try:
-                connections.enter_context(create_connection(("127.0.0.1", found.port)))
+                connections.enter_context(create_connection(("127.0.0.1", process.port)))
             except ConnectionError:
                 break
             if monotonic() > ends_at:
-                found.process.terminate()
+                process.process.terminate()
                 ends_at = inf
-        assert found.process.wait(20) == 0
+        assert process.process.wait(20) == 0
 
 
-def _wait_for(found: Dashboard, words: str) -> None:
+def _wait_for(running_dashboard: Dashboard, words: str) -> None:
     until = monotonic() + 30
-    while words not in "".join(found.said) and monotonic() < until:
+    while words not in "".join(running_dashboard.said) and monotonic() < until:
         sleep(0.05)

@@ -23,8 +23,8 @@ from weaklink.ui.web.trace_listing import SortedColumn, sorted_items
 
 _Item = tuple[str, float | None]
 _COLUMNS: tuple[SortedColumn[_Item], ...] = (
-    SortedColumn(ListingColumn("name", order="name"), lambda one: one[0]),
-    SortedColumn(ListingColumn("size", order="size"), lambda one: one[1]),
+    SortedColumn(ListingColumn("name", order="name"), lambda row: row[0]),
+    SortedColumn(ListingColumn("size", order="size"), lambda row: row[1]),
 )
 _ITEMS: list[_Item] = [("b", 2.0), ("C", None), ("a", 0.0), ("d", 10.0)]
 
@@ -48,13 +48,13 @@ def test_numbers_begin_with_the_largest_words_with_a_and_what_has_no_value_is_la
 def test_numbers_of_the_tables_open_as_many_traces_as_they_say(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
         counted = store.paging().count
-        figures = {one.keys[0]: one for one in store.statistics.figures(by=(GroupKey.CODE,))}
+        figures = {figure.keys[0]: figure for figure in store.statistics.figures(by=(GroupKey.CODE,))}
         rules = [
             FoundRule(rule, figures[rule.code].traces, hits(figures[rule.code], "broken"))
             for rule in RULES
             if rule.code in figures
         ]
-        links = [*(rule_row(one, 1) for one in rules), *map(violation_row, store.statistics.violations())]
+        links = [*(rule_row(rule, 1) for rule in rules), *map(violation_row, store.statistics.violations())]
         led = [link for row in links for link in _links(row)]
         assert len(led) > len(rules)
         assert [(wanted, counted(wanted)) for wanted, _ in led] == led
@@ -70,7 +70,7 @@ def test_numbers_of_the_outcomes_open_as_many_traces_as_they_say(tmp_path: Path)
             trace = Trace(turns, name=f"task {number}", format="hermes", outcome=outcome)
             store.save([(trace, inspect_trace(trace))])
         cases = task_cases(store.statistics.figures()[0])
-        led = [(task_terms(case.chain, at), count) for case in cases for at, count in enumerate(case.counts)]
+        led = [(task_terms(case.chain, index), count) for case in cases for index, count in enumerate(case.counts)]
         assert sum(count for _, count in led) == len(answers) * len(outcomes)
         assert {case.chain for case in cases if any(case.counts)} >= {"ok", "broken"}
         assert [(wanted, store.paging().count(wanted)) for wanted, _ in led] == led
@@ -109,9 +109,9 @@ def test_a_click_on_a_title_sorts_a_second_the_other_way_and_back_restores_it(
 def _traces(page: Page) -> list[int]:
     """The numbers of the column of traces of the first table."""
     table = page.locator(".listing").first
-    at = [one.strip(" ▾▴") for one in table.locator("th").all_inner_texts()].index("traces")
-    cells = table.locator(f"tbody td:nth-child({at + 1})").all_inner_texts()
-    return [int(one.replace(",", "")) if one.strip("- ·–") else 0 for one in cells]
+    column = [text.strip(" ▾▴") for text in table.locator("th").all_inner_texts()].index("traces")
+    cells = table.locator(f"tbody td:nth-child({column + 1})").all_inner_texts()
+    return [int(cell.replace(",", "")) if cell.strip("- ·–") else 0 for cell in cells]
 
 
 @pytest.mark.one_in(2)

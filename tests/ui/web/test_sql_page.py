@@ -19,9 +19,9 @@ def served(tmp_path: Path) -> Iterator[DatabaseLocation]:
     """Where the store is that the pages show; it holds one broken trace."""
     with open_store(tmp_path / "w.db") as store:
         store.save([broken_trace()])
-        place = store.location
+        location = store.location
     set_options(DashboardOptions(str(tmp_path / "w.db")))
-    yield place
+    yield location
     set_options(DashboardOptions())
 
 
@@ -83,7 +83,7 @@ def test_a_statement_that_would_write_is_refused_in_words(served: DatabaseLocati
 def test_beside_an_error_the_views_are_still_listed(served: DatabaseLocation, statement: str) -> None:
     page = _run(statement)
     assert page.error
-    assert [one.label for one in page.expander] == [one.label for one in _page(_sql).expander]
+    assert [expander.label for expander in page.expander] == [expander.label for expander in _page(_sql).expander]
 
 
 def test_two_columns_of_one_name_are_told_apart(served: DatabaseLocation) -> None:
@@ -93,7 +93,7 @@ def test_two_columns_of_one_name_are_told_apart(served: DatabaseLocation) -> Non
 
 def test_what_was_left_out_is_said_below_the_rows(served: DatabaseLocation) -> None:
     page = _run("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) select i from n")
-    assert [one.value for one in page.warning] == [
+    assert [warning.value for warning in page.warning] == [
         "There are more rows; only the first 1,000 are shown. Use LIMIT to choose which."
     ]
 
@@ -101,4 +101,4 @@ def test_what_was_left_out_is_said_below_the_rows(served: DatabaseLocation) -> N
 def test_what_can_be_read_is_said_before_anything_is_imported(served: DatabaseLocation) -> None:
     page = _page(_imports)
     assert not page.exception
-    assert [one.label for one in page.expander] == ["Supported sources"]
+    assert [expander.label for expander in page.expander] == ["Supported sources"]

@@ -15,7 +15,7 @@ from tests.ui.web.pages_walked import watched
 _SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
 _SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 _WORST = "T406 error-result"
-_PATIENCE_S = 10.0
+_TIMEOUT_S = 10.0
 _LIT = ".streambox .piece.selected"
 
 
@@ -67,7 +67,7 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
 
 def _lit(page: Page, text: str) -> None:
     """Exactly these characters are lit, however many rows they are cut into."""
-    lit, until = page.locator(_LIT), monotonic() + _PATIENCE_S
+    lit, until = page.locator(_LIT), monotonic() + _TIMEOUT_S
     while lit.evaluate_all("found => found.map((one) => one.textContent).join('')") != text and monotonic() < until:
         page.wait_for_timeout(100)
     assert "".join(lit.all_text_contents()) == text

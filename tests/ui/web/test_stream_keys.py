@@ -45,10 +45,10 @@ def _traces() -> Iterator[Trace]:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("streams") / "streams.db"
-    with open_store(place) as store:
+    folder = tmp_path_factory.mktemp("streams") / "streams.db"
+    with open_store(folder) as store:
         store.save([(trace, inspect_trace(trace, format="hermes")) for trace in _traces()])
-    return place
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,10 @@ def test_of_thousands_of_faults_the_last_is_marked_said_and_listed_like_the_firs
     _open(page, streams, 4)
     page.locator(".streambox").press("G")
     expect(page.locator(".streambox .row", has_text="'x',").last.locator(".fault")).not_to_have_count(0)
-    last, listed_last = faults[-1], next(one for one in faults if one.fault.rule.code == "T408")  # warnings come last
+    last, listed_last = (
+        faults[-1],
+        next(fault for fault in faults if fault.fault.rule.code == "T408"),
+    )  # warnings come last
     expect(page.locator(".streambox .row").last).to_be_visible()
     expect(page.locator(".streambox")).to_contain_text(f"[{last.fault.rule.code}] {last.fault.rule.name}")
     page.get_by_role("tab", name="Faults").click()
@@ -206,7 +209,7 @@ def test_a_running_trace_grows_while_it_is_looked_at_and_then_stands(database: P
     sink.accept(ChunksArrived("k", 2, (Chunk(0, "text", "It is "),)))
     sink.flush()
     with open_store(database, create=False) as store:
-        number = next(one.id for one in store.traces() if one.running)
+        number = next(summary.id for summary in store.traces() if summary.running)
     page.goto(f"{streams}trace?trace={number}")
     expect(page.locator(".streambox")).to_contain_text("It is ")
     expect(page.locator(".lines").first).to_contain_text("running")

@@ -22,14 +22,14 @@ class _Team:
     def __init__(self, home: Path) -> None:
         self.database = home / "team.db"
         with open_store(self.database) as store:
-            store.save([(one, inspect_trace(one)) for one in [trace("a", BAD_CALL)]])
+            store.save([(stored, inspect_trace(stored)) for stored in [trace("a", BAD_CALL)]])
             store.search.index_pending()
             self.ann = store.tokens.create("ann", TokenRole.WRITE)
             self.bob = store.tokens.create("bob", TokenRole.READ)
 
     def authors(self) -> list[tuple[str, str]]:
         with open_store(self.database) as store:
-            return [(one.note, one.author) for one in store.marks.of(["a"]).get(1, ())]
+            return [(mark.note, mark.author) for mark in store.marks.of(["a"]).get(1, ())]
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> _Team:
 
 @pytest.fixture(scope="module")
 def served(team: _Team) -> Iterator[Dashboard]:
-    with running(team.database.parent, team.database, "--host", "0.0.0.0", "--tokens") as found:
-        yield found
+    with running(team.database.parent, team.database, "--host", "0.0.0.0", "--tokens") as process:
+        yield process
 
 
 def _open(page: Page, served: Dashboard, path: str, token: str = "") -> None:
@@ -152,9 +152,9 @@ def test_a_header_that_anybody_could_send_is_refused(
 
 @pytest.mark.slow
 def test_a_reverse_proxys_header_names_the_author(browser: Browser, team: _Team) -> None:
-    with running(team.database.parent, team.database, "--user-header", "X-User") as found, watched(browser) as page:
+    with running(team.database.parent, team.database, "--user-header", "X-User") as process, watched(browser) as page:
         page.set_extra_http_headers({"X-User": "carol"})
-        page.goto(f"{found.address}trace?trace=1")
+        page.goto(f"{process.address}trace?trace=1")
         settled(page)
         page.get_by_role("button", name="Mark", exact=False).first.click()
         page.get_by_role("textbox", name="Note").fill("mine")

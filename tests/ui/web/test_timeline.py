@@ -91,14 +91,14 @@ def stored(tmp_path: Path) -> Iterator[TraceSummary]:
     set_options(DashboardOptions())
 
 
-def _words(one: TraceSummary) -> str:
-    lines = view_data("ending", shown_trace(one.id), None)["lines"]
+def _words(summary: TraceSummary) -> str:
+    lines = view_data("ending", shown_trace(summary.id), None)["lines"]
     assert isinstance(lines, list)
     return str(lines[0])
 
 
-def _titles(one: TraceSummary) -> list[str]:
-    return [column.title for column in filled_columns(SORTED_COLUMNS, trace_rows([one]))[0]]
+def _titles(summary: TraceSummary) -> list[str]:
+    return [column.title for column in filled_columns(SORTED_COLUMNS, trace_rows([summary]))[0]]
 
 
 def test_head_and_list_have_latency_and_tokens_and_the_cost_where_prices_are_configured(
@@ -126,4 +126,4 @@ def test_prices_that_cannot_be_read_are_an_error_with_the_file(tmp_path: Path, t
 
 
 def test_a_cost_that_is_too_small_to_print_is_not_nothing() -> None:
-    assert [cost_text(one) for one in (0.0, 0.00001, 0.5, 1234.5)] == ["0.0000", "<0.0001", "0.5000", "1,234.50"]
+    assert [cost_text(cost) for cost in (0.0, 0.00001, 0.5, 1234.5)] == ["0.0000", "<0.0001", "0.5000", "1,234.50"]

@@ -26,7 +26,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_tool_is_looked_at_alone_and_all_of_them_again(demo_database: Path) -> None:
     app = page("tools", demo_database, tool="get_weather")
-    button = next(one for one in app.button if one.label.startswith("All tools"))
+    button = next(drawn for drawn in app.button if drawn.label.startswith("All tools"))
     button.click().run()
     assert address(app) == {}
 
@@ -34,7 +34,7 @@ def test_a_tool_is_looked_at_alone_and_all_of_them_again(demo_database: Path) ->
 def test_a_tool_that_broke_no_schema_is_said_to_have_broken_none(demo_database: Path) -> None:
     app = page("tools", demo_database, tool="never_called")
     words = "No argument of the selected tool violates its schema. For schema compliance, calls that are"
-    assert any(one.value.startswith(words) for one in app.caption)
+    assert any(caption.value.startswith(words) for caption in app.caption)
 
 
 def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_example(demo_database: Path) -> None:
@@ -46,10 +46,10 @@ def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_examp
 
 def test_a_rule_that_was_found_leads_to_its_traces_and_one_that_was_not_does_not(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
-        found = len(store.traces("code:J104", limit=100))
-    labels = [one.label for one in page("rules", demo_database, rule="J104").button]
-    assert labels == [f"Traces with J104: {found}", "Close"]
-    assert [one.label for one in page("rules", demo_database, rule="J117").button] == ["Close"]
+        count = len(store.traces("code:J104", limit=100))
+    labels = [button.label for button in page("rules", demo_database, rule="J104").button]
+    assert labels == [f"Traces with J104: {count}", "Close"]
+    assert [button.label for button in page("rules", demo_database, rule="J117").button] == ["Close"]
 
 
 @pytest.mark.parametrize("has_experiments", [False, True])
@@ -91,10 +91,10 @@ def test_retention_counts_what_the_command_would_delete(
     command = next(code.value for code in app.code if "prune" in code.value)
     assert command.startswith("weaklink db prune --before 7d")
     assert ("--keep-broken" in command) is keeps_broken
-    shown = next(one for one in app.button if one.key == "weaklink_doomed")
+    shown = next(button for button in app.button if button.key == "weaklink_doomed")
     listed = doomed - undated
     assert shown.label == (f"Show the other {listed}" if undated else "Show these traces")
-    assert any("no recorded time" in one.value for one in app.caption) is bool(undated)
+    assert any("no recorded time" in caption.value for caption in app.caption) is bool(undated)
     shown.click().run()
     went = left_for(app)
     assert went is not None
@@ -110,7 +110,7 @@ def test_a_secret_is_shown_replaced_and_counted(demo_database: Path) -> None:
     assert _SECRET not in drawn
     assert "*" * Redactor().text(text).count("*") in drawn
     assert "and &lt;b&gt;nothing&lt;/b&gt; else" in drawn
-    assert any("1 secret replaced" in one.value for one in app.caption)
+    assert any("1 secret replaced" in caption.value for caption in app.caption)
 
 
 def test_a_pattern_of_one_s_own_is_taken_out_and_a_wrong_one_said(demo_database: Path) -> None:

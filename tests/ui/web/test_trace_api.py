@@ -52,8 +52,8 @@ def client(database: Path) -> TestClient:
     return TestClient(Starlette(routes=[trace_route()]))
 
 
-def _alike(one: Json, other: Json) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _alike(first: Json, other: Json) -> bool:
+    return json.dumps(first, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 @given(before=_VALUES, now=_VALUES)
@@ -92,14 +92,14 @@ def test_an_answer_holds_what_changed_with_the_selection_alone(client: TestClien
         "end": steps[1].range.end,
     }
     answer = client.get(
-        "/weaklink/trace/1", params={**asked, "view": [f"{name}:{one['version']}" for name, one in views.items()]}
+        "/weaklink/trace/1", params={**asked, "view": [f"{name}:{view['version']}" for name, view in views.items()]}
     )
-    found = answer.json()["views"]
+    result = answer.json()["views"]
     for name in VIEWS:
         now = view_data(name, shown, steps[1])
         expected = {"selected": now.get("selected")} if now["version"] == views[name]["version"] else now
-        assert _alike(found[name], expected), name
-    assert all(found[name]["selected"] != views[name]["selected"] for name in ("rail", "flow"))
+        assert _alike(result[name], expected), name
+    assert all(result[name]["selected"] != views[name]["selected"] for name in ("rail", "flow"))
     seen = {**asked, "view": [f"{name}:{views[name]['version']}" for name in ("ending", "rail")]}
     assert len(client.get("/weaklink/trace/1", params=seen).content) < _WIDEST_ANSWER
 
@@ -151,13 +151,15 @@ def test_what_a_running_trace_gained_is_at_most_three_times_its_text(tmp_path: P
     client = TestClient(Starlette(routes=[trace_route()]))
     have: Any = browser_data(shown_trace(1), None)
     for index in range(900, 1_000, 50):
-        arrived = tuple(Chunk(at, "text", f"and <{at}> more ", 0.01 * at) for at in range(index, index + 50))
+        arrived = tuple(
+            Chunk(sequence, "text", f"and <{sequence}> more ", 0.01 * sequence) for sequence in range(index, index + 50)
+        )
         sink.accept(ChunksArrived("k", 2, arrived))
         sink.flush()
         answer = client.get("/weaklink/trace/1", params={"have": have["version"]})
         have = with_delta(have, answer.json()["delta"])
         assert _alike(have, browser_data(shown_trace(1), None))
-        assert len(answer.content) <= 3 * sum(len(one.text) for one in arrived)
+        assert len(answer.content) <= 3 * sum(len(part.text) for part in arrived)
     assert client.get("/weaklink/trace/1", params={"have": have["version"]}).json() == {"views": {}}
     sink.accept(TraceEnded("k"))
     sink.close()
@@ -196,7 +198,7 @@ _PIECE = 4  # characters of a chunk, as many as a token has
 @pytest.mark.parametrize("gained", [80, 100, 200])
 @pytest.mark.parametrize(
     "text",
-    ["The quick brown fox jumps over the lazy dog and rests. " * 120, "".join(_CALL % at for at in range(90))],
+    ["The quick brown fox jumps over the lazy dog and rests. " * 120, "".join(_CALL % index for index in range(90))],
     ids=["prose", "calls"],
 )
 def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_wire(
@@ -209,8 +211,8 @@ def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_w
     uneven = Random(7)
     waits = accumulate(uneven.uniform(0.001, 0.02) for _ in text)  # with all the digits that a clock gives
     pieces = [
-        Chunk(at, "text", text[at : at + _PIECE], at_s)
-        for at, at_s in zip(range(0, len(text), _PIECE), waits, strict=False)
+        Chunk(index, "text", text[index : index + _PIECE], at_s)
+        for index, at_s in zip(range(0, len(text), _PIECE), waits, strict=False)
     ]
     half = len(pieces) // 2
     sink.accept(ChunksArrived("k", 2, tuple(pieces[:half])))

@@ -81,43 +81,47 @@ def _long_trace(steps: int) -> Dissection:
 def test_without_a_trace_in_the_address_the_page_says_so(served: int) -> None:
     page = _page()
     assert not page.exception
-    assert [one.value for one in page.info] == ["No trace selected. Choose one in the list of traces."]
+    assert [info.value for info in page.info] == ["No trace selected. Choose one in the list of traces."]
 
 
 def test_a_broken_trace_is_drawn_with_its_actions(served: int) -> None:
     page = _page(trace=served)
     assert not page.exception
-    assert {"Compare"} <= {one.label for one in page.button}
-    assert {"weaklink_Newer", "weaklink_Older"} <= {one.key for one in page.button}
-    assert [one.label for one in page.tabs][:2] == ["Data flow", "Schema"]
+    assert {"Compare"} <= {button.label for button in page.button}
+    assert {"weaklink_Newer", "weaklink_Older"} <= {button.key for button in page.button}
+    assert [tab.label for tab in page.tabs][:2] == ["Data flow", "Schema"]
 
 
 def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db", create=False) as store:
         inspection = store.inspection(served)
     step = inspection.chain.steps[1]
-    at = step.location
-    page = _page(trace=served, turn=at.turn, part=at.part, start=at.range.start, end=at.range.end)
+    location = step.location
+    page = _page(
+        trace=served, turn=location.turn, part=location.part, start=location.range.start, end=location.range.end
+    )
     page.radio[0].set_value((None, step.number))
     page.text_input[0].set_value("look here")
-    next(one for one in page.button if one.label == "Save").click().run()
+    next(button for button in page.button if button.label == "Save").click().run()
     assert not page.exception
     with open_store(tmp_path / "w.db", create=False) as store:
         marks = store.marks.of([served])[served]
-    assert [(one.turn, one.step, one.note) for one in marks] == [(None, step.number, "look here")]
+    assert [(mark.turn, mark.step, mark.note) for mark in marks] == [(None, step.number, "look here")]
 
 
 def test_the_command_for_the_terminal_leads_to_the_characters_that_are_selected(served: int, tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db", create=False) as store:
         dissection = Dissection(*store.inspected(served))
-    at = dissection.inspection.chain.steps[1].location
-    page = _page(trace=served, turn=at.turn, part=at.part, start=at.range.start, end=at.range.end)
-    (command,) = [one.value for one in page.code if one.value.startswith("weaklink tui")]
+    location = dissection.inspection.chain.steps[1].location
+    page = _page(
+        trace=served, turn=location.turn, part=location.part, start=location.range.start, end=location.range.end
+    )
+    (command,) = [code.value for code in page.code if code.value.startswith("weaklink tui")]
     words = shlex.split(command)
     assert words[3:] == ["--db", str(tmp_path / "w.db")]
     link = read_link(words[2])
     assert link.trace == str(served)
-    assert link.find(dissection) == at
+    assert link.find(dissection) == location
 
 
 def test_the_command_for_the_terminal_does_not_show_the_password_of_the_database() -> None:
@@ -137,37 +141,37 @@ def test_a_note_that_another_user_wrote_is_seen_before_it_is_replaced(served: in
     page.text_input[0].set_value("mine").run()
     with open_store(tmp_path / "w.db", create=False) as store:
         store.marks.put(served, note="theirs", author="bob")
-    next(one for one in page.button if one.label == "Save").click().run()
+    next(button for button in page.button if button.label == "Save").click().run()
     with open_store(tmp_path / "w.db", create=False) as store:
-        assert [one.note for one in store.marks.of([served])[served]] == ["theirs"]
-    assert any("theirs (bob)" in one.value for one in page.text)
+        assert [mark.note for mark in store.marks.of([served])[served]] == ["theirs"]
+    assert any("theirs (bob)" in element.value for element in page.text)
     assert page.text_input[0].value == "mine"
-    next(one for one in page.button if one.label == "Replace the note").click().run()
+    next(button for button in page.button if button.label == "Replace the note").click().run()
     with open_store(tmp_path / "w.db", create=False) as store:
-        assert [one.note for one in store.marks.of([served])[served]] == ["mine"]
+        assert [mark.note for mark in store.marks.of([served])[served]] == ["mine"]
 
 
 def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:
     dissection = Dissection(*broken_trace())
-    found = rail_boxes(dissection, None)
-    assert all(dissection.part(box.location.turn, box.location.part) is not None for box in found)
-    calls = [box.location for box in found if box.step is not None and box.location == box.step.location]
+    boxes = rail_boxes(dissection, None)
+    assert all(dissection.part(box.location.turn, box.location.part) is not None for box in boxes)
+    calls = [box.location for box in boxes if box.step is not None and box.location == box.step.location]
     assert calls == [step.location for step in dissection.inspection.chain.steps]
-    place = initial_position(dissection.inspection)
-    assert place is not None
-    key = selected_box(found, place)
+    initial = initial_position(dissection.inspection)
+    assert initial is not None
+    key = selected_box(boxes, initial)
     assert key is not None
-    assert found[int(key)].location.turn == place.turn
-    assert [group.key for group in rail(found).groups] == [str(index) for index in range(len(found))]
+    assert boxes[int(key)].location.turn == initial.turn
+    assert [group.key for group in rail(boxes).groups] == [str(index) for index in range(len(boxes))]
 
 
 def test_a_long_trace_is_shown_around_the_place_that_is_looked_at() -> None:
     steps = 500
     dissection = _long_trace(steps)
     last = dissection.inspection.chain.steps[-1]
-    found = rail_boxes(dissection, last.location)
-    assert len(found) <= MAX_BOXES
-    assert any(box.step == last for box in found)
+    boxes = rail_boxes(dissection, last.location)
+    assert len(boxes) <= MAX_BOXES
+    assert any(box.step == last for box in boxes)
     flow = flow_picture(dissection.inspection.chain, data_flow_of(dissection.trace, dissection.inspection), last.number)
     assert str(last.number) in [group.key for group in flow.groups]
     assert len(flow.groups) <= MAX_STEPS
@@ -225,10 +229,19 @@ def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
     ]
     assert told == [
         (
-            *(one.location.turn, one.location.part, one.location.range.start, one.location.range.end),
-            *(one.fault.rule.code, visible_line(one.fault.message), visible_line(one.fault.hint or "")),
+            *(
+                diagnostic.location.turn,
+                diagnostic.location.part,
+                diagnostic.location.range.start,
+                diagnostic.location.range.end,
+            ),
+            *(
+                diagnostic.fault.rule.code,
+                visible_line(diagnostic.fault.message),
+                visible_line(diagnostic.fault.hint or ""),
+            ),
         )
-        for one in inspection.diagnostics
+        for diagnostic in inspection.diagnostics
     ]
     assert len(set(data["sentences"])) == len(data["sentences"])
 
@@ -269,24 +282,24 @@ def test_a_turn_that_does_not_fit_into_a_page_brings_the_characters_around_the_p
     parts = tuple(Part(f"p{index}", text) for index, text in enumerate(texts))
     trace = Trace((Turn(Role.USER, parts), Turn(Role.USER, (Part("text", "y" * 90),))))
     part = parts[chosen % len(parts)]
-    at = int(share * (len(part.text) - 1))
+    position = int(share * (len(part.text) - 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stream_data_module, "MAX_STREAM_CHARS", 100)
-        window = window_of(trace, 1, part.name, at)
+        window = window_of(trace, 1, part.name, position)
         data: Any = stream_data(trace, inspect_trace(trace, format="hermes"), window)
-    shown = {(one["turn"], one["part"]): one for one in data["parts"]}
-    assert sum(len(one["text"]) for one in shown.values()) <= 100
-    for (turn, name), one in shown.items():
+    shown = {(record["turn"], record["part"]): record for record in data["parts"]}
+    assert sum(len(record["text"]) for record in shown.values()) <= 100
+    for (turn, name), piece in shown.items():
         source = trace.turns[turn - 1].part(name)
         assert source is not None
-        assert one["text"] == source.text[one["from"] : one["from"] + len(one["text"])]
-        assert (one["length"], one["line"]) == (len(source.text), 1)
-        assert [span[1] for span in one["spans"][:1]] == [one["from"]]
+        assert piece["text"] == source.text[piece["from"] : piece["from"] + len(piece["text"])]
+        assert (piece["length"], piece["line"]) == (len(source.text), 1)
+        assert [span[1] for span in piece["spans"][:1]] == [piece["from"]]
     mine = shown[1, part.name]
-    assert mine["from"] <= at < mine["from"] + len(mine["text"])
+    assert mine["from"] <= position < mine["from"] + len(mine["text"])
     words = " ".join(window_notes(window, trace))
-    cut = [one for one in shown.values() if one["turn"] == 1 and len(one["text"]) < one["length"]]
-    assert all(f"of the {one['length']:,} characters of {one['part']}" in words for one in cut)
+    cut = [record for record in shown.values() if record["turn"] == 1 and len(record["text"]) < record["length"]]
+    assert all(f"of the {record['length']:,} characters of {record['part']}" in words for record in cut)
     assert bool(words) == (not window.is_whole)
 
 
@@ -297,11 +310,11 @@ def test_a_missing_trace_offers_those_with_the_nearest_ids(tmp_path: Path) -> No
     set_options(DashboardOptions(str(tmp_path / "w.db")))
     left = [*ids[:3], *ids[8:]]
     for asked in (ids[4], ids[-1] + 1, ids[-1] + 100_000):
-        expected = sorted(left, key=lambda one: (abs(one - asked), one))[:5]
-        assert [one.id for one in nearest_traces(asked)] == expected
+        expected = sorted(left, key=lambda length: (abs(length - asked), length))[:5]
+        assert [trace.id for trace in nearest_traces(asked)] == expected
     page = _page(trace=ids[-1] + 100_000)
-    assert [one.value for one in page.caption] == ["The traces with the nearest ids:"]
-    assert [one.key for one in page.button][:1] == [f"weaklink_nearest_{ids[-1]}"]
+    assert [caption.value for caption in page.caption] == ["The traces with the nearest ids:"]
+    assert [button.key for button in page.button][:1] == [f"weaklink_nearest_{ids[-1]}"]
     set_options(DashboardOptions())
 
 
@@ -327,16 +340,16 @@ def test_a_fault_of_a_large_object_is_marked_at_its_brace_and_names_the_member()
     )
     trace = Trace(turns)
     inspection = inspect_trace(trace, format="hermes")
-    (missing,) = (one for one in inspection.diagnostics if one.rule.code == "S201")
+    (missing,) = (diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "S201")
     assert len(missing.location.range) > 20 * _MANY / 2
     data: Any = fault_data(trace, inspection.diagnostics, inspection.chain)
-    (at,) = (index for index, rule in enumerate(data["rule"]) if data["rules"][rule][1] == "S201")
-    assert _LARGE_CALL[data["start"][at] : data["end"][at]] == "{"
-    assert data["start"][at] == missing.location.range.start
-    assert "`owner`" in data["sentences"][data["message"][at]]
-    place = initial_position(inspection)
-    assert place is not None
-    assert len(short_mark(trace, place).range) == 1
+    (position,) = (index for index, rule in enumerate(data["rule"]) if data["rules"][rule][1] == "S201")
+    assert _LARGE_CALL[data["start"][position] : data["end"][position]] == "{"
+    assert data["start"][position] == missing.location.range.start
+    assert "`owner`" in data["sentences"][data["message"][position]]
+    initial = initial_position(inspection)
+    assert initial is not None
+    assert len(short_mark(trace, initial).range) == 1
 
 
 def test_a_fault_of_many_lines_is_marked_at_its_first_line() -> None:
@@ -350,7 +363,7 @@ def test_a_fault_of_many_lines_is_marked_at_its_first_line() -> None:
 def test_a_mark_is_short_and_begins_where_its_fault_begins(text: str, start: int, length: int) -> None:
     whole = text + "x" * 1_000 + "\n{" + "y" * 1_000
     trace = Trace((Turn(Role.USER, (Part("text", whole),)),))
-    place = Location(1, "text", Range(start, min(start + length, len(whole))))
-    marked = short_mark(trace, place).range
-    assert marked.start == place.range.start
-    assert marked == place.range or (0 < len(marked) <= 80 and "\n" not in whole[marked.start + 1 : marked.end])
+    location = Location(1, "text", Range(start, min(start + length, len(whole))))
+    marked = short_mark(trace, location).range
+    assert marked.start == location.range.start
+    assert marked == location.range or (0 < len(marked) <= 80 and "\n" not in whole[marked.start + 1 : marked.end])

@@ -20,7 +20,7 @@ def _short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _button(app: AppTest, label: str) -> Button:
-    return next(one for one in app.button if one.label == label)
+    return next(button for button in app.button if button.label == label)
 
 
 def _looked_at(app: AppTest) -> int:
@@ -31,7 +31,7 @@ def _looked_at(app: AppTest) -> int:
 
 def test_older_and_newer_walk_the_list_and_the_address_holds_the_page(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
-        ids = [one.id for one in store.traces(limit=100)]
+        ids = [summary.id for summary in store.traces(limit=100)]
     app = page("traces", demo_database)
     assert _looked_at(app) == ids[0]
     assert _button(app, "Newest").disabled
@@ -83,7 +83,7 @@ def test_an_address_that_names_no_page_is_no_error(demo_database: Path, after: s
 
 def test_traces_are_chosen_one_by_one_to_be_compared(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
-        first, second = (one.id for one in store.traces(limit=2))
+        first, second = (summary.id for summary in store.traces(limit=2))
     app = page("traces", demo_database)
     app.button(key="weaklink_more").click().run()
     assert address(app) == {"runs": str(first)}
@@ -99,4 +99,4 @@ def test_traces_are_chosen_one_by_one_to_be_compared(demo_database: Path) -> Non
 @pytest.mark.parametrize("order", ["", "broken"])
 def test_a_filter_that_nothing_matches_says_so(demo_database: Path, order: str) -> None:
     app = page("traces", demo_database, filter="name:*zzz*", order=order)
-    assert [one.value for one in app.info] == ["No trace matches this filter."]
+    assert [info.value for info in app.info] == ["No trace matches this filter."]

@@ -24,9 +24,9 @@ from weaklink.ui.web.triage_charts import UNDATED, code_rows, heat_rows, step_ro
 @pytest.fixture(scope="module")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database without traces."""
-    place = tmp_path_factory.mktemp("empty") / "empty.db"
-    open_store(place).close()
-    return place
+    folder = tmp_path_factory.mktemp("empty") / "empty.db"
+    open_store(folder).close()
+    return folder
 
 
 def _group(*keys: str, traces: int, broken: int = 0) -> GroupFigures:
@@ -78,12 +78,12 @@ def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path
 def test_a_click_on_a_status_opens_as_many_traces_as_it_counts(demo_database: Path, status: str) -> None:
     app = page("triage", demo_database, filter="name:*")
     button = app.button(key=f"weaklink_status_{status}")
-    found = re.search(r"(\d+) \w+ ·", button.label)
-    assert found is not None
+    match = re.search(r"(\d+) \w+ ·", button.label)
+    assert match is not None
     button.click().run()
     assert left_for(app) == ("traces", {"filter": f"name:* status:{status}"})
     with open_store(demo_database, create=False) as store:
-        assert store.paging().count(f"name:* status:{status}") == int(found[1])
+        assert store.paging().count(f"name:* status:{status}") == int(match[1])
 
 
 def test_the_worst_example_of_what_breaks_most_is_a_click_away(demo_database: Path) -> None:
@@ -94,7 +94,9 @@ def test_the_worst_example_of_what_breaks_most_is_a_click_away(demo_database: Pa
     with open_store(demo_database, create=False) as store:
         broken = store.traces("break:T406")
     assert went[0] == "trace"
-    assert int(went[1]["trace"]) in [one.id for one in broken if one.errors == max(each.errors for each in broken)]
+    assert int(went[1]["trace"]) in [
+        summary.id for summary in broken if summary.errors == max(each.errors for each in broken)
+    ]
 
 
 def test_every_number_of_the_pages_is_that_of_the_traces_it_leads_to(demo_database: Path) -> None:
@@ -105,25 +107,30 @@ def test_every_number_of_the_pages_is_that_of_the_traces_it_leads_to(demo_databa
         led += [(str(row["key"]), row["traces"]) for row in time_rows(store.statistics.figures(by=(GroupKey.DAY,)))]
         models = store.statistics.figures(by=(GroupKey.MODEL,))
         cells = heat_rows(models, store.statistics.figures(by=(GroupKey.MODEL, GroupKey.CODE)))
-        pairs = [(field("model", str(one["value"])), field("code", str(one["rule"])), one["traces"]) for one in cells]
+        pairs = [
+            (field("model", str(cell["value"])), field("code", str(cell["rule"])), cell["traces"]) for cell in cells
+        ]
         led += [(f"{model} {code}", traces) for model, code, traces in pairs]
         led += [(f"step:{row['step']}", row["traces"]) for row in step_rows(store.statistics.breakdown(Aspect.STEP))]
-        led += [(field("break_tool", one.value), one.traces) for one in store.statistics.breakdown(Aspect.TOOL)]
+        led += [
+            (field("break_tool", breakdown.value), breakdown.traces)
+            for breakdown in store.statistics.breakdown(Aspect.TOOL)
+        ]
         keys = (GroupKey.MODEL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.CODE)
         for group in store.statistics.figures(by=(GroupKey.DAY,)):
             if not group.keys[0]:
                 led += [(UNDATED, group.traces), (f"{UNDATED} status:broken", hits(group, "broken"))]
-        for one in store.statistics.figures(by=(GroupKey.CODE,)):
-            led.append((f"{field('code', one.keys[0])} status:broken", hits(one, "broken")))
+        for figure in store.statistics.figures(by=(GroupKey.CODE,)):
+            led.append((f"{field('code', figure.keys[0])} status:broken", hits(figure, "broken")))
         for key in (*keys, GroupKey.TOOL):
-            led += [(field(key.value, one.keys[0]), one.traces) for one in store.statistics.figures(by=(key,))]
+            led += [(field(key.value, figure.keys[0]), figure.traces) for figure in store.statistics.figures(by=(key,))]
             rows = facet_rows(key.value, store.statistics.figures(by=(key,)))
-            led += [(" ".join(broken_terms(key.value, one.value)), one.broken) for one in rows]
+            led += [(" ".join(broken_terms(key.value, row.value)), row.broken) for row in rows]
         statuses = facet_rows("status", store.statistics.figures())
-        led += [(field("status", one.value), one.traces) for one in statuses]
+        led += [(field("status", figure.value), figure.traces) for figure in statuses]
         violations = store.statistics.violations()
         assert violations
-        led += [(violation_term(one), one.traces) for one in violations]
+        led += [(violation_term(violation), violation.traces) for violation in violations]
         assert [(wanted, counted(wanted)) for wanted, _ in led] == led
 
 
@@ -178,8 +185,8 @@ def test_a_bar_of_the_breaks_has_the_share_of_its_rule() -> None:
 def test_what_got_worse_is_judged_by_shares_of_all_traces() -> None:
     now = [Slice((), "J104", 6), Slice((), "J102", 3), Slice((), "S201", 2)]
     before = [Slice((), "J104", 60), Slice((), "J102", 1)]
-    found = worse_rules(now, 100, before, 1000)
-    assert [one.value for one in found] == ["J102", "S201"]
+    worse = worse_rules(now, 100, before, 1000)
+    assert [figure.value for figure in worse] == ["J102", "S201"]
     assert worse_rules(now, 100, [], 0) == []
 
 

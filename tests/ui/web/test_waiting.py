@@ -19,8 +19,8 @@ stores.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 
 @pytest.mark.slow
 def test_counting_goes_when_the_count_is_there(browser: Browser, demo_database: Path) -> None:
-    with running(demo_database.parent, demo_database, first=_IMPATIENT) as found:
+    with running(demo_database.parent, demo_database, first=_IMPATIENT) as process:
         for age in ("7d", "90d"):
             with watched(browser) as page:
-                page.goto(f"{found.address}settings?age={age}")
+                page.goto(f"{process.address}settings?age={age}")
                 settled(page)

@@ -31,7 +31,7 @@ def test_a_page_whose_figures_are_counted_is_left_at_any_moment_and_gets_them_wh
     gate = gate_of(database)
     gate.touch()
     root = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r})"
-    with running(tmp_path, database, first=root + _WAITING) as found:
+    with running(tmp_path, database, first=root + _WAITING) as process:
         with watched(browser) as page:
             asked: list[str] = []
 
@@ -39,7 +39,7 @@ def test_a_page_whose_figures_are_counted_is_left_at_any_moment_and_gets_them_wh
                 asked.extend([request.url] if "/weaklink/watch/" in request.url else [])
 
             page.on("request", note)
-            page.goto(f"{found.address}tools")
+            page.goto(f"{process.address}tools")
             expect(page.locator(".wl-aside").first).to_contain_text("Counting")
             for title in _TITLES:
                 page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
@@ -53,6 +53,6 @@ def test_a_page_whose_figures_are_counted_is_left_at_any_moment_and_gets_them_wh
             settled(page)
             expect(page.locator('tbody[aria-label^="Tools;"] tr').first).to_be_visible()
             page.remove_listener("request", note)
-        said = "".join(found.said)
+        said = "".join(process.said)
     assert "Traceback" not in said
     assert "fragment" not in said

@@ -171,9 +171,9 @@ def _view(name: str, shown: ShownTrace, selected: Location | None) -> None:
 def selected_location(shown: ShownTrace) -> Location | None:
     """The place in the address, else the break or the first fault; a running trace without a place has none."""
     named = _addressed(shown)
-    place = _place_of(shown, named)
-    if place is not None:
-        return place
+    location = _place_of(shown, named)
+    if location is not None:
+        return location
     first = None if shown.summary.is_open else initial_position(shown.inspection)
     return None if first is None else short_mark(shown.trace, stream_place(shown.trace, first))
 

@@ -191,9 +191,9 @@ async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path)
         seen = []
         for _ in range(4):
             assert isinstance(app.screen, DissectorScreen)
-            place = app.screen.location
-            assert place is not None
-            seen.append((place.turn, place.range))
+            location = app.screen.location
+            assert location is not None
+            seen.append((location.turn, location.range))
             await press(pilot, "n")
             await settled(pilot)
         first = said.index("umbrella")
@@ -217,12 +217,12 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
         await press(pilot, ";", *"look here", "enter")
         assert "✎ look here" in shown(app)
         with open_store(where) as store:
-            assert [one.note for one in store.traces() if one.marked] == ["look here"]
+            assert [summary.note for summary in store.traces() if summary.marked] == ["look here"]
         await press(pilot, "m")
         assert "This mark has a note" in told(app)
         await press(pilot, ";", *["backspace"] * 9, "enter")
         with open_store(where) as store:
-            assert not any(one.marked for one in store.traces())
+            assert not any(summary.marked for summary in store.traces())
 
 
 async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
@@ -230,9 +230,9 @@ async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
 ) -> None:
     where = filled(tmp_path / "runs.db")
     with open_store(where) as store:
-        for one in store.traces():
-            store.marks.put(one.id, note="look ")
-            store.marks.put(one.id, step=1, note="the step's own")
+        for summary in store.traces():
+            store.marks.put(summary.id, note="look ")
+            store.marks.put(summary.id, step=1, note="the step's own")
     query = StoreAccess.query
 
     async def slow(access: StoreAccess, of_store: Callable[[Store], object]) -> object:
@@ -243,7 +243,7 @@ async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
         monkeypatch.setattr(StoreAccess, "query", slow)
         await press(pilot, ";", *"here", "enter")
         with open_store(where) as store:
-            assert [one.own_note for one in store.traces() if one.own_note != "look "] == ["here"]
+            assert [summary.own_note for summary in store.traces() if summary.own_note != "look "] == ["here"]
 
 
 async def test_a_note_that_somebody_else_wrote_meanwhile_is_not_overwritten_unseen(tmp_path: Path) -> None:
@@ -255,10 +255,10 @@ async def test_a_note_that_somebody_else_wrote_meanwhile_is_not_overwritten_unse
         await press(pilot, "enter")
         assert "It was changed meanwhile, to: theirs" in shown(app)
         with open_store(where) as store:
-            assert [one.own_note for one in store.traces()] == ["theirs"]
+            assert [summary.own_note for summary in store.traces()] == ["theirs"]
         await press(pilot, "enter")
         with open_store(where) as store:
-            assert [one.own_note for one in store.traces()] == ["mine"]
+            assert [summary.own_note for summary in store.traces()] == ["mine"]
 
 
 @pytest.mark.slow
@@ -275,7 +275,7 @@ async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: P
         await press(pilot, ";", *"mine", "enter")
         await press(pilot, ";", *["backspace"] * 4, "enter")
         with open_store(where) as store:
-            assert [(one.turn, one.step, one.note) for one in store.marks.of([1])[1]] == [
+            assert [(mark.turn, mark.step, mark.note) for mark in store.marks.of([1])[1]] == [
                 (None, 1, "the step's own"),
                 (2, None, ""),
             ]

@@ -31,8 +31,8 @@ from weaklink.ui.tui.chains.chain_list import ChainList
 
 def current(app: WeaklinkApp) -> str:
     """The name of the chain under the cursor."""
-    found = home(app).chains.current
-    return found.name if found is not None else ""
+    row = home(app).chains.current
+    return row.name if row is not None else ""
 
 
 async def beat(app: WeaklinkApp) -> None:

@@ -25,14 +25,16 @@ async def test_the_whole_list_is_reached_in_its_order(where: str, filter_text: s
         wanted = [f"session {number}" for number in _FOUND] if "7" in filter_text else _NEWEST
         pages = home(app).chains.pages
         assert (pages.count, pages.is_complete) == (len(wanted), True)
-        found: list[str] = []
+        collected: list[str] = []
         for index in range(0, len(wanted), 20):
             home(app).chains.move_to(index)
             await settled(pilot)
-            found += [
-                row.summary.name for at in range(20) if index + at < len(wanted) and (row := pages.row(index + at))
+            collected += [
+                row.summary.name
+                for position in range(20)
+                if index + position < len(wanted) and (row := pages.row(index + position))
             ]
-        assert found == wanted
+        assert collected == wanted
         await press(pilot, "G")
         current = home(app).chains.current
         assert current is not None

@@ -22,7 +22,7 @@ WIDE, SMALL = (140, 44), (80, 24)
 def stored(path: Path, *dissections: Dissection) -> str:
     """A database with these traces."""
     with open_store(put_empty_database(path)) as store:
-        store.save((one.trace, one.inspection) for one in dissections)
+        store.save((dissection.trace, dissection.inspection) for dissection in dissections)
     return str(path)
 
 
@@ -46,10 +46,10 @@ class Stage:
     @property
     def screen(self) -> DissectorScreen:
         """The dissector, wherever in the stack it is."""
-        return next(one for one in self.app.screen_stack if isinstance(one, DissectorScreen))
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, DissectorScreen))
 
     @property
-    def place(self) -> Location:
+    def location(self) -> Location:
         """What is selected."""
         assert self.screen.location is not None
         return self.screen.location
@@ -58,7 +58,7 @@ class Stage:
     def selected(self) -> str:
         """The characters that are selected."""
         assert self.screen.opened is not None
-        return self.screen.opened.dissection.text_of(self.place)
+        return self.screen.opened.dissection.text_of(self.location)
 
     @property
     def row(self) -> str:

@@ -32,16 +32,16 @@ async def test_every_command_has_a_method_and_a_key_that_means_nothing_else(tmp_
     async with dissecting(tmp_path) as (stage, _):
         await stage.press(pane)
         there = list(available_commands(stage.screen))
-        assert all(hasattr(one.node, f"action_{one.command.action}") for one in there)
-        assert {one.command.id for one in there} <= set(key_names(stage.screen))
-        keys = [key for one in there for key in one.command.keys]
+        assert all(hasattr(bound.node, f"action_{bound.command.action}") for bound in there)
+        assert {bound.command.id for bound in there} <= set(key_names(stage.screen))
+        keys = [key for bound in there for key in bound.command.keys]
         assert len(set(keys)) == len(keys)
         wanted = {"1": TREE_COMMANDS, "2": STREAM_COMMANDS, "3": SIDE_COMMANDS}[pane]
-        assert {one.id for one in wanted} <= {one.command.id for one in there}
+        assert {summary.id for summary in wanted} <= {bound.command.id for bound in there}
 
 
 def test_ids_are_unique() -> None:
-    ids = [one.id for one in DISSECTOR_COMMANDS]
+    ids = [command.id for command in DISSECTOR_COMMANDS]
     assert len(set(ids)) == len(ids)
 
 
@@ -82,11 +82,11 @@ async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
 async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("2", "g", "/", *"oslo", "enter")
-        places = [stage.place]
+        places = [stage.location]
         for key in ("n", "n", "N"):
             await stage.press(key)
-            places.append(stage.place)
-        assert [place.turn for place in places] == [1, 2, 1, 2]
+            places.append(stage.location)
+        assert [location.turn for location in places] == [1, 2, 1, 2]
         assert stage.lit == "Oslo"
         await stage.press("/", *["backspace"] * 4, *"Nowhere", "enter")
         assert "`Nowhere` was not found in this trace." in told(stage.app)
@@ -103,7 +103,7 @@ async def test_n_without_words_asks_for_them(tmp_path: Path) -> None:
 async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j", "o")
-        assert (stage.place.turn, stage.selected) == (1, "Oslo")
+        assert (stage.location.turn, stage.selected) == (1, "Oslo")
         assert "came from a user message" in told(stage.app)
         await stage.press("ctrl+o")
         assert stage.selected == '"Oslo"'
@@ -225,7 +225,7 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
         assert copied[3].startswith('{"name": "get_weather"')
         assert copied[4] == "weaklink://trace/1?step=1"
         assert copied[5].startswith("weaklink tui 'weaklink://trace/1?turn=")
-        assert read_link(copied[6]) == Link("1", location=stage.place)
+        assert read_link(copied[6]) == Link("1", location=stage.location)
         await stage.press("y", "escape")
 
 
@@ -285,7 +285,7 @@ async def test_x_writes_the_trace_to_a_file(tmp_path: Path) -> None:
 
 def _typed(text: str) -> list[str]:
     names = {"/": "slash", ".": "full_stop", "-": "minus", "_": "underscore"}
-    return [names.get(one, one) for one in text]
+    return [names.get(character, character) for character in text]
 
 
 @pytest.mark.slow
@@ -293,11 +293,11 @@ async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path:
     async with dissecting(tmp_path) as (stage, _):
         stage.screen.callbacks = TraceCallbacks()
         further = {"dissector.diff", "dissector.reread", "dissector.rule"}
-        assert not further & {one.command.id for one in available_commands(stage.screen)}
+        assert not further & {command.command.id for command in available_commands(stage.screen)}
         opened: list[tuple[str, object]] = []
         stage.screen.callbacks = TraceCallbacks(
-            diff=lambda id, place: opened.append(("diff", id)),
-            reread=lambda id, place: opened.append(("reread", id)),
+            diff=lambda id, location: opened.append(("diff", id)),
+            reread=lambda id, location: opened.append(("reread", id)),
             rule=lambda code: opened.append(("rule", code)),
         )
         await stage.press("d", "r", "2", "g", "K", "4", "G", "enter")
@@ -352,7 +352,7 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
         stage.screen.callbacks = TraceCallbacks()  # where there is no live view to go to
         await stage.press("F")
         assert "F following" in shown(app)
-        assert stage.place.turn == 3
+        assert stage.location.turn == 3
         for number, words in enumerate(("it is ", "warm: <tool_call>"), 1):
             sink.accept(ChunksArrived("k", 3, (Chunk(number, "text", words),)))
         sink.flush()
@@ -360,12 +360,12 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
         assert stage.selected == ">"
         assert "error[" not in shown(app)
         await stage.press("F", "g")
-        before = stage.place
+        before = stage.location
         sink.accept(TraceEnded("k"))
         sink.close()
         await _until(stage, lambda: "▸ running" not in shown(app))
         assert "F Follow" not in shown(app)
-        assert stage.place == before
+        assert stage.location == before
 
 
 async def test_marking_while_another_program_writes_says_that_it_waits_and_can_be_left(tmp_path: Path) -> None:
@@ -447,7 +447,7 @@ def _labels(stage: Stage) -> list[str]:
     """The letters on the screen: the labels as they are drawn at the beginnings of faults."""
     stream = stage.screen.panes.stream
     labels = stream._labels
-    assert all(stream.render_line(one.y).text[one.cell :].startswith(label) for label, one in labels.items())
+    assert all(stream.render_line(spot.y).text[spot.cell :].startswith(label) for label, spot in labels.items())
     return list(labels)
 
 
@@ -471,5 +471,5 @@ async def test_a_trace_without_faults_opens_with_its_selection_in_sight(tmp_path
     async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.\n" * 60), size=size) as (stage, _):
         port = stage.screen.panes.stream._port
         assert port is not None
-        assert stage.place == stage.screen.opened.end()  # type: ignore[union-attr]  # it is open
+        assert stage.location == stage.screen.opened.end()  # type: ignore[union-attr]  # it is open
         assert port.spot in [spot for spot, _ in port.rows[: port.height]]

@@ -96,7 +96,7 @@ async def test_a_key_goes_from_layer_to_layer_and_the_request_has_a_view(tmp_pat
         seen = []
         for _ in range(4):
             await stage.press("x")
-            seen.append((stage.place.turn, stage.place.part))
+            seen.append((stage.location.turn, stage.location.part))
         assert seen == [(3, "text"), (2, "text"), (2, "call:0"), (3, "text")]
         assert "≠" in stage.side
         stage.screen.panes.side.turn_to(SideKind.CONTEXT)
@@ -115,17 +115,17 @@ async def test_x_goes_to_what_ran_and_to_what_a_later_request_has(tmp_path: Path
         seen = []
         for _ in range(4):
             await stage.press("x")
-            seen.append((stage.place.turn, stage.place.part))
+            seen.append((stage.location.turn, stage.location.part))
         assert seen == [(4, "run:arguments"), (4, "text"), (5, "sent:4:text"), (3, "call:0")]
         stage.screen._jump(inspection.diagnostics[-1].location)
-        prompt = next(one for one in inspection.diagnostics if one.rule.code == "L816")
+        prompt = next(diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "L816")
         stage.screen._jump(prompt.location)
         await settled(stage.pilot)
         assert "turn 5 message 1 of its request, text" in shown(stage.app)
         await stage.press("x")
-        assert (stage.place.turn, stage.place.part) == (1, "text")
+        assert (stage.location.turn, stage.location.part) == (1, "text")
         await stage.press("x")
-        assert stage.place == prompt.location
+        assert stage.location == prompt.location
         assert "The request of turn 5" in stage.side
 
 
@@ -143,7 +143,7 @@ async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_firs
         assert stage.screen.panes.side.kind is SideKind.ORIGINS
         assert "← a user message, turn 1" in stage.side
         await stage.press("j", "enter")
-        assert (stage.place.turn, stage.selected) == (1, "Oslo")
+        assert (stage.location.turn, stage.selected) == (1, "Oslo")
 
 
 async def test_a_click_in_the_stream_selects_the_character_and_in_the_tree_the_row(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_a_click_in_the_stream_selects_the_character_and_in_the_tree_the_r
         await stage.press("g")
         await pilot.click(StreamView, offset=(1 + 12 + 4, 1 + 1))
         await settled(pilot)
-        assert (stage.place.turn, stage.selected) == (1, "w")
+        assert (stage.location.turn, stage.selected) == (1, "w")
         assert stream.has_focus
         await pilot.click(TreeView, offset=(6, 1 + 2))
         await settled(pilot)
@@ -164,10 +164,10 @@ async def test_a_click_in_the_stream_selects_the_character_and_in_the_tree_the_r
 async def test_the_wheel_scrolls_and_leaves_the_cursor(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("line\n" * 200)) as (stage, pilot):
         await stage.press("2", "g")
-        before, stream = stage.place, stage.screen.panes.stream
+        before, stream = stage.location, stage.screen.panes.stream
         stream.post_message(MouseScrollDown(stream, 20, 5, 0, 1, 0, shift=False, meta=False, ctrl=False))
         await settled(pilot)
-        assert stage.place == before
+        assert stage.location == before
         assert "── 1 user" not in shown(stage.app)
 
 
@@ -191,7 +191,9 @@ async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, siz
         for key in ("v", "C", "w", "1", "enter", "j", "j", "enter", "2", "G", "3", *["right"] * 8):
             await stage.press(key)
             lines = shown(stage.app).splitlines()
-            assert not any(one in text for text in lines for one in "\x1b\x07\x00\x9b\u202e\u2066\u200b\ud800")
+            assert not any(
+                character in text for text in lines for character in "\x1b\x07\x00\x9b\u202e\u2066\u200b\ud800"
+            )
 
 
 @pytest.mark.slow
@@ -215,7 +217,7 @@ async def test_from_a_result_that_broke_the_chain_schema_o_and_r_follow_to_its_c
         Turn(Role.ASSISTANT, (Part("text", "Sorry."),), generation=generation),
     )
     async with dissecting(tmp_path, scenes.dissected(Trace(turns, format="openai"))) as (stage, _):
-        assert stage.place.turn == 3
+        assert stage.location.turn == 3
         stage.screen.panes.side.turn_to(SideKind.SCHEMA)
         await settled(stage.pilot)
         assert "No call selected" not in stage.side
@@ -227,6 +229,6 @@ async def test_from_a_result_that_broke_the_chain_schema_o_and_r_follow_to_its_c
         assert lab._location.turn == 2
         await stage.press("escape")
         await stage.press("o")
-        assert (stage.place.turn, stage.place.part) == (2, "call:0")
+        assert (stage.location.turn, stage.location.part) == (2, "call:0")
         await stage.press("ctrl+o")
-        assert stage.place.turn == 3
+        assert stage.location.turn == 3

@@ -13,11 +13,11 @@ from weaklink.ui.views.links import Link
 async def test_a_copied_link_opens_the_trace_on_the_same_characters(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j")
-        place = stage.place
+        location = stage.location
         assert stage.selected == '"Oslo"'
-    async with running(str(tmp_path / "runs.db"), size=WIDE, named=str(Link("1", location=place))) as (app, pilot):
-        assert (Stage(app, pilot).place, Stage(app, pilot).lit) == (place, '"Oslo"')
-    address = f"http://127.0.0.1:8501/trace?trace=1&turn={place.turn}&start={place.range.start}&end={place.range.end}"
+    async with running(str(tmp_path / "runs.db"), size=WIDE, named=str(Link("1", location=location))) as (app, pilot):
+        assert (Stage(app, pilot).location, Stage(app, pilot).lit) == (location, '"Oslo"')
+    address = f"http://127.0.0.1:8501/trace?trace=1&turn={location.turn}&start={location.range.start}&end={location.range.end}"
     async with running(str(tmp_path / "runs.db"), size=WIDE, named=address) as (app, pilot):
         assert Stage(app, pilot).lit == '"Oslo"'
 

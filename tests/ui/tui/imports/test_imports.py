@@ -30,13 +30,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 
 def folder(path: Path) -> Path:
-    place = path / "logs"
-    (place / "deeper").mkdir(parents=True)
+    logs = path / "logs"
+    (logs / "deeper").mkdir(parents=True)
     line = '{"messages": [{"role": "user", "content": "Hello %d"}, {"role": "assistant", "content": "Hi."}]}\n'
     for number in range(3):
-        (place / f"run-{number}.jsonl").write_text(line % number)
-    (place / "deeper" / "noise.txt").write_text("no log at all\x1b[2J")
-    return place
+        (logs / f"run-{number}.jsonl").write_text(line % number)
+    (logs / "deeper" / "noise.txt").write_text("no log at all\x1b[2J")
+    return logs
 
 
 async def typed(pilot: object, app: object, path: str) -> None:
@@ -101,7 +101,7 @@ async def test_what_is_wrong_with_a_path_is_said(tmp_path: Path, path: str, said
 
 
 async def test_tab_completes_a_path_and_goes_through_what_could_stand_there(tmp_path: Path) -> None:
-    place = folder(tmp_path)
+    below = folder(tmp_path)
     async with running(filled(tmp_path / "runs.db"), size=(140, 30)) as (app, pilot):
         await press(pilot, "i")
         line = app.screen.query_one(PathInput)
@@ -110,10 +110,10 @@ async def test_tab_completes_a_path_and_goes_through_what_could_stand_there(tmp_
         seen = []
         for _ in range(4):
             await press(pilot, "tab")
-            seen.append(line.value.removeprefix(f"{place}/"))
+            seen.append(line.value.removeprefix(f"{below}/"))
         assert seen == ["", "", "deeper/", "run-0.jsonl"]
         assert "4 paths:  deeper/  run-0.jsonl  run-1.jsonl  run-2.jsonl" in shown(app)
-        line.value = f"{place}/nothing"
+        line.value = f"{below}/nothing"
         await settled(pilot)
         await press(pilot, "tab")
         assert "No path begins with" in shown(app)
@@ -128,8 +128,8 @@ def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None
 
 
 def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:
-    place, progress = folder(tmp_path), FileProgress()
-    import_files(str(tmp_path / "runs.db"), files_below([str(place)]), progress, progress.stopped.set)
+    location, progress = folder(tmp_path), FileProgress()
+    import_files(str(tmp_path / "runs.db"), files_below([str(location)]), progress, progress.stopped.set)
     assert (progress.files, progress.done) == (4, 1)
     with open_store(tmp_path / "runs.db") as store:
         assert len(store.traces()) == progress.traces

@@ -116,7 +116,7 @@ async def test_a_reading_is_written_as_json(tmp_path: Path) -> None:
         await settled(pilot)
         written = json.loads((tmp_path / "out.json").read_text())
         assert written["format"] == "hermes"
-        assert [one["code"] for one in written["diagnostics"]] == ["J104"]
+        assert [diagnostic["code"] for diagnostic in written["diagnostics"]] == ["J104"]
         assert "is written to" in told(app)
 
 

@@ -35,8 +35,8 @@ async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
 
 
 def feed(turn: LoggedTurn, text: str) -> None:
-    for at in range(0, len(text), 7):
-        turn.feed(text[at : at + 7])
+    for index in range(0, len(text), 7):
+        turn.feed(text[index : index + 7])
 
 
 def live(app: object) -> LiveScreen:
@@ -173,18 +173,19 @@ async def test_a_database_that_vanishes_is_said_and_watched_again(tmp_path: Path
 
 def growing() -> tuple[GrowingTrace, list[str]]:
     said: list[str] = []
-    found = GrowingTrace(
-        lambda turn, span, words, calls: said.append(span.kind.value), lambda one: said.append(one.rule.code)
+    growing_trace = GrowingTrace(
+        lambda turn, span, words, calls: said.append(span.kind.value),
+        lambda diagnostic: said.append(diagnostic.rule.code),
     )
-    found.add(TraceStarted("1", Trace((), model="hermes-4")))
-    found.add(TurnStarted("1", 1, Role.ASSISTANT))
-    return found, said
+    growing_trace.add(TraceStarted("1", Trace((), model="hermes-4")))
+    growing_trace.add(TurnStarted("1", 1, Role.ASSISTANT))
+    return growing_trace, said
 
 
 def test_missing_numbers_are_counted_as_dropped() -> None:
-    found, _ = growing()
-    found.add(ChunksArrived("1", 1, (Chunk(0, "text", "a"), Chunk(4, "text", "b"))))
-    assert (found.chunks, found.dropped) == (2, 3)
+    live_trace, _ = growing()
+    live_trace.add(ChunksArrived("1", 1, (Chunk(0, "text", "a"), Chunk(4, "text", "b"))))
+    assert (live_trace.chunks, live_trace.dropped) == (2, 3)
 
 
 @pytest.mark.parametrize("size", [1, 3, 10_000])
@@ -192,10 +193,10 @@ def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
     text = THOUGHT + "\nI look.\n" + BAD + "\nand 日本語 \x1b[2J more" + BEGUN
     lines = []
     for step in (size, len(text)):
-        found, _ = growing()
-        shown_lines = GrowingLines(found, 80)
-        for number, at in enumerate(range(0, len(text), step)):
-            found.add(ChunksArrived("1", 1, (Chunk(number, "text", text[at : at + step]),)))
+        live_trace, _ = growing()
+        shown_lines = GrowingLines(live_trace, 80)
+        for number, position in enumerate(range(0, len(text), step)):
+            live_trace.add(ChunksArrived("1", 1, (Chunk(number, "text", text[position : position + step]),)))
             shown_lines.update()
         lines.append([plain(shown_lines.line(index, 80)) for index in range(shown_lines.count)])
     assert lines[0] == lines[1]
@@ -203,32 +204,32 @@ def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
 
 
 def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() -> None:
-    found, _ = growing()
-    lines = GrowingLines(found, 80)
-    read, at, count = "", 0, MAX_TURNS + 50
+    live_trace, _ = growing()
+    lines = GrowingLines(live_trace, 80)
+    read, position, count = "", 0, MAX_TURNS + 50
     for number in range(1, count + 1):
-        found.add(TurnStarted("1", number, Role.ASSISTANT))
+        live_trace.add(TurnStarted("1", number, Role.ASSISTANT))
         text = f"{number} {BAD}"
-        found.add(ChunksArrived("1", number, (Chunk(0, "text", text),)))
-        found.add(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
-        at -= lines.update()
+        live_trace.add(ChunksArrived("1", number, (Chunk(0, "text", text),)))
+        live_trace.add(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
+        position -= lines.update()
         if number == MAX_TURNS:
-            at = next(index for index in range(lines.count) if "100 assistant" in plain(lines.line(index, 80)))
-            read = plain(lines.line(at, 80))
-    assert len(found.turns) == MAX_TURNS
-    assert found.before == 50
-    assert (found.chunks, found.faults) == (count, found.turns[0].faults * count)
-    assert found.faults >= count
+            position = next(index for index in range(lines.count) if "100 assistant" in plain(lines.line(index, 80)))
+            read = plain(lines.line(position, 80))
+    assert len(live_trace.turns) == MAX_TURNS
+    assert live_trace.before == 50
+    assert (live_trace.chunks, live_trace.faults) == (count, live_trace.turns[0].faults * count)
+    assert live_trace.faults >= count
     said = [plain(lines.line(index, 80)) for index in range(lines.count)]
     assert "50 earlier turns" in said[0]
     assert "── 51 assistant" in said[1]
-    assert said[at] == read
+    assert said[position] == read
 
 
 def test_of_a_long_open_span_the_end_is_laid_out() -> None:
-    found, _ = growing()
-    found.add(ChunksArrived("1", 1, (Chunk(0, "text", "<think>" + "word " * 100_000),)))
-    shown_lines = GrowingLines(found, 80)
+    live_trace, _ = growing()
+    live_trace.add(ChunksArrived("1", 1, (Chunk(0, "text", "<think>" + "word " * 100_000),)))
+    shown_lines = GrowingLines(live_trace, 80)
     shown_lines.update()
     assert shown_lines.count < 120
     assert "earlier characters" in plain(shown_lines.line(1, 80))

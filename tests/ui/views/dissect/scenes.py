@@ -102,6 +102,6 @@ def of_text(text: str, *, chunk: int = 0) -> Dissection:
     chunks = None
     if chunk:
         ends = (*range(chunk, len(text), chunk), len(text))
-        chunks = Chunks(ends, tuple(range(len(ends))), tuple(0.01 * one for one in range(len(ends))))
+        chunks = Chunks(ends, tuple(range(len(ends))), tuple(0.01 * number for number in range(len(ends))))
     turns = (Turn(Role.USER, (Part("text", "Go."),)), Turn(Role.ASSISTANT, (Part("text", text, chunks),)))
     return dissected(Trace(turns, format="hermes"))

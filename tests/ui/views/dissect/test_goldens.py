@@ -50,10 +50,10 @@ def _side(source: SideSource, dissection: Dissection, width: int) -> Iterator[Li
     before = None
     for index in range(source.count):
         yield source.line(index, width)
-        place = source.location(index)
-        if place is not None and place != before:
-            yield (Run(f"      -> {dissection.text_of(place)[:30]!r}"),)
-        before = place
+        location = source.location(index)
+        if location is not None and location != before:
+            yield (Run(f"      -> {dissection.text_of(location)[:30]!r}"),)
+        before = location
 
 
 def stream_of_a_broken_trace(width: int) -> Iterable[Line]:
@@ -98,16 +98,16 @@ def sides_of_nothing(width: int) -> Iterator[Line]:
 
 
 def _sides(dissection: Dissection, width: int) -> Iterator[Line]:
-    place = initial_position(dissection.inspection) or dissection.parts[-1].location(Range(0, 0))
+    initial = initial_position(dissection.inspection) or dissection.parts[-1].location(Range(0, 0))
     flow = data_flow_of(dissection.trace, dissection.inspection)
     views = {
         "verdict": verdict(dissection, width),
         "diagnostics": diagnostic_list(dissection),
         "steps": step_list(dissection),
-        "schema": schema(dissection, place, width),
-        "origins": origins(flow, step_at(dissection, place)),
+        "schema": schema(dissection, initial, width),
+        "origins": origins(flow, step_at(dissection, initial)),
         "timing": timing(dissection),
-        "raw": raw(dissection, place, width),
+        "raw": raw(dissection, initial, width),
         "notes": notes(dissection, [Mark(1, step=1, note="Look at the unit."), Mark(1, turn=1), Mark(1)], width),
     }
     for name, view in views.items():
@@ -136,7 +136,9 @@ def test_scene_looks_as_agreed(scene: Callable[[int], Iterable[Line]], width: in
     lines = list(scene(width))
     assert [plain(line) for line in lines if width_of(line) > width] == []
     shown = "".join(plain(line).rstrip(" ") + "\n" for line in lines)
-    assert [one for one in shown if unicodedata.category(one)[0] == "C" and one not in "\n\u200d"] == []
+    assert [
+        character for character in shown if unicodedata.category(character)[0] == "C" and character not in "\n\u200d"
+    ] == []
     if update_goldens:
         path.write_text(shown, encoding="utf-8")
     else:

@@ -24,13 +24,13 @@ BEGIN = Location(0, "", Range(0, 0))
 def test_every_fault_is_met_once_on_the_way_down_and_on_the_way_up() -> None:
     dissection = scenes.broken()
     down, here = [], BEGIN
-    while (found := next_fault(dissection, here)) is not None:
-        down.append(found)
-        here = found.location
+    while (next_one := next_fault(dissection, here)) is not None:
+        down.append(next_one)
+        here = next_one.location
     assert tuple(down) == dissection.inspection.diagnostics
     up = [down[-1]]
-    while (found := next_fault(dissection, up[-1].location, back=True)) is not None:
-        up.append(found)
+    while (next_one := next_fault(dissection, up[-1].location, back=True)) is not None:
+        up.append(next_one)
     assert up == down[::-1]
 
 
@@ -56,15 +56,16 @@ def test_the_faults_in_sight_are_those_whose_first_character_is(scene: Callable[
         above = None
         while above != port.top:
             there = {spot: y for y, (spot, _) in enumerate(port.rows)}
-            for one in port.faults():
-                assert there[layout.find(one.location) or BlockRow(-1, -1)] == one.y
-                assert one.cell < width
-                met.add(one.location)
+            for fault in port.faults():
+                assert there[layout.find(fault.location) or BlockRow(-1, -1)] == fault.y
+                assert fault.cell < width
+                met.add(fault.location)
             above = port.top
             port.scroll(1)
-        begins = {(one.turn, one.part, one.range.start) for one in met}
+        begins = {(span.turn, span.part, span.range.start) for span in met}
         every = {
-            (at.turn, at.part, at.range.start) for at in (one.location for one in dissection.inspection.diagnostics)
+            (location.turn, location.part, location.range.start)
+            for location in (diagnostic.location for diagnostic in dissection.inspection.diagnostics)
         }
         assert begins == every or (not wrap and begins < every)
 
@@ -76,9 +77,9 @@ def test_words_are_found_as_they_are_and_small_ones_in_any_spelling(words: str, 
     dissection = scenes.dissected(trace)
     met: list[Location] = []
     here = Location(1, "text", Range(0, 0))
-    while (found := find(dissection, words, here)) is not None and found not in met:
-        met.append(found)
-        here = found
+    while (position := find(dissection, words, here)) is not None and position not in met:
+        met.append(position)
+        here = position
     assert len(met) == count
     if met:
         assert find(dissection, words, met[0], back=True) == met[-1]
@@ -111,17 +112,17 @@ def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
                 port.resized(height)
         assert port.spot in [spot for spot, _ in port.rows] or port.row.kind is not RowKind.TEXT
         assert len(port.rows) == min(height, len(list(port.layout.below(port.layout.first()))))
-        place = port.location
-        assert place is not None
+        location = port.location
+        assert location is not None
         assert port.row.range is not None
-        assert port.row.range.start <= place.range.start <= port.row.range.end
+        assert port.row.range.start <= location.range.start <= port.row.range.end
 
 
 @pytest.mark.parametrize("height", range(20, 28))
 @pytest.mark.parametrize("first", [True, False], ids=["from the first", "from the one before"])
 def test_going_to_a_fault_of_a_few_rows_shows_what_is_said_below_the_last_of_them(height: int, first: bool) -> None:
     dissection = scenes.streamed()
-    wrong = next(one for one in dissection.inspection.diagnostics if one.rule.code == "S201")
+    wrong = next(diagnostic for diagnostic in dissection.inspection.diagnostics if diagnostic.rule.code == "S201")
     port = Viewport(StreamLayout(dissection, 40, StreamOptions()), height)
     if first:
         port.first()

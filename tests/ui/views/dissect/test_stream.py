@@ -46,8 +46,8 @@ def text_rows(layout: StreamLayout, part: int) -> list[tuple[BlockRow, StreamRow
 def test_rows_show_every_character_once_in_order(layout: StreamLayout) -> None:
     text = layout.dissection.parts[1].text
     places = [row.range for _, row in text_rows(layout, 1) if row.range is not None]
-    assert "".join(place.of(text) for place in places) == text
-    assert [place.start for place in places] == [0, *(place.end for place in places)][: len(places)]
+    assert "".join(range_.of(text) for range_ in places) == text
+    assert [range_.start for range_ in places] == [0, *(range_.end for range_ in places)][: len(places)]
 
 
 @in_the_gate(25, most=400)  # each lays out a whole trace
@@ -131,12 +131,12 @@ def test_blocks_that_were_left_are_forgotten_and_made_again_alike() -> None:
 def test_a_spot_stays_true_while_guesses_above_it_are_mended() -> None:
     layout = StreamLayout(scenes.of_text("日本語 " * 20_000), 60, StreamOptions())
     spot = layout.find_in(1, 50_000)
-    place = layout.row(spot).range
+    row_range = layout.row(spot).range
     before = layout.number(spot)
     for _ in layout.above(spot):
         pass
     assert layout.number(spot) != before
-    assert layout.row(spot).range == place
+    assert layout.row(spot).range == row_range
     assert layout.spot(layout.number(spot)) == spot
 
 
@@ -152,7 +152,9 @@ def test_exactly_the_characters_of_a_value_are_lit() -> None:
     lit = layout.lit(row, location)
     assert lit is not None
     assert plain(row.line)[lit.start : lit.end] == '"Oslo"'
-    assert [other for at, other in layout.below(layout.first()) if at != spot and layout.lit(other, location)] == []
+    assert [
+        other for index, other in layout.below(layout.first()) if index != spot and layout.lit(other, location)
+    ] == []
 
 
 def test_a_place_in_no_part_leads_to_its_turn() -> None:

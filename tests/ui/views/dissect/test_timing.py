@@ -26,7 +26,7 @@ def chunked(times: Sequence[float | None], first: int = 0) -> Part:
 
 def answered(*answers: Sequence[float | None]) -> Trace:
     asked = Turn(Role.USER, (Part("text", "go"),))
-    return Trace((asked, *(Turn(Role.ASSISTANT, (chunked(one),), generation=Generation()) for one in answers)))
+    return Trace((asked, *(Turn(Role.ASSISTANT, (chunked(answer),), generation=Generation()) for answer in answers)))
 
 
 def lines(trace: Trace, *, gone_through: bool) -> list[str]:
@@ -40,7 +40,7 @@ def test_the_longest_gap_is_found_however_the_times_are_cut_into_pieces(times: l
     part = chunked(times, first=7)
     assert part.chunks is not None
     gaps = enumerate(pairwise(times), 8)
-    known = [(after - before, at) for at, (before, after) in gaps if before is not None and after is not None]
+    known = [(after - before, number) for number, (before, after) in gaps if before is not None and after is not None]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(timing_view, "_PIECE", piece)
         assert longest_gap(part.chunks) == max(known, default=None)
@@ -54,9 +54,9 @@ def test_answers_that_were_gone_through_once_are_told_as_those_that_are_looked_a
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(timing_view, "_LONG", 3)
         assert lines(trace, gone_through=True) == lines(trace, gone_through=False)
-        found = answer_times(trace)
-        assert found is not None
-        assert set(found.long) == {number for number, one in enumerate(answers, 2) if len(one) > 3}
+        result = answer_times(trace)
+        assert result is not None
+        assert set(result.long) == {number for number, answer in enumerate(answers, 2) if len(answer) > 3}
 
 
 def test_nobody_goes_on_looking_where_nobody_waits() -> None:
@@ -75,5 +75,5 @@ def test_a_trace_is_gone_through_at_once_where_it_has_few_turns_and_chunks(monke
 def test_the_line_of_the_answer_that_is_looked_at_is_the_nearest() -> None:
     trace = answered([0.0], [0.1], [0.2])
     shown = timing(Dissection(trace, inspect_trace(trace, format="hermes")))
-    found = [shown.nearest(Location(turn, "text", Range(1, 1))) for turn in range(1, 6)]
-    assert found == [None, 0, 1, 2, None]
+    collected = [shown.nearest(Location(turn, "text", Range(1, 1))) for turn in range(1, 6)]
+    assert collected == [None, 0, 1, 2, None]

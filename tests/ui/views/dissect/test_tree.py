@@ -88,12 +88,12 @@ def test_nothing_is_made_of_what_is_not_expanded(monkeypatch: pytest.MonkeyPatch
 def test_a_place_reveals_the_innermost_row_around_it() -> None:
     dissection = scenes.streamed()
     tree = Tree(dissection)
-    at = dissection.parts[1].text.index("Oslo")
-    index = tree.reveal(Location(2, "text", Range(at, at + 1)))
+    position = dissection.parts[1].text.index("Oslo")
+    index = tree.reveal(Location(2, "text", Range(position, position + 1)))
     assert index is not None
     assert tree.rows[index].pointer == "/city"
     assert tree.rows[index].step == 1
-    again = tree.reveal(Location(2, "text", Range(at + 2, at + 3)))
+    again = tree.reveal(Location(2, "text", Range(position + 2, position + 3)))
     assert again == index
 
 

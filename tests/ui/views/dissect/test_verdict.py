@@ -31,7 +31,7 @@ def wide(kind: str) -> tuple[Trace, Inspection]:
     again = [(GOOD % number, RESULT % number) for number in range(400) if number // 10 != 20]
     last = (Role.ASSISTANT, "Some failed, sorry.")
     if kind == "spans":
-        rounds = [tuple(map("\nwords\n".join, zip(*one, strict=True))) for one in (tries, again)]
+        rounds = [tuple(map("\nwords\n".join, zip(*variants, strict=True))) for variants in (tries, again)]
     else:
         rounds = [*tries, *again]
     return read(*(turn for call, result in rounds for turn in ((Role.ASSISTANT, call), (Role.TOOL, result))), last)
@@ -53,12 +53,12 @@ def test_of_a_wide_trace_the_verdict_looks_at_little_once_its_gist_is_gathered(k
 def test_the_landing_is_the_fault_of_the_broken_step_itself() -> None:
     both, once = f"{BROKEN % 1}\n{BROKEN % 2}", (Role.TOOL, RESULT % "1")
     inspection = read((Role.ASSISTANT, both), (Role.TOOL, "no JSON"), (Role.ASSISTANT, GOOD % 1), once)[1]
-    place = initial_position(inspection)
+    initial = initial_position(inspection)
     assert inspection.chain.broken is not None
-    assert place is not None
+    assert initial is not None
     broken = inspection.chain.steps[inspection.chain.broken.step - 1]
     assert inspection.chain.broken.step == 2
-    assert broken.location.range.covers(place.range)
+    assert broken.location.range.covers(initial.range)
 
 
 def test_without_a_break_the_landing_is_the_first_error_else_the_first_fault() -> None:
@@ -66,7 +66,7 @@ def test_without_a_break_the_landing_is_the_first_error_else_the_first_fault() -
         (Role.ASSISTANT, f"<think>{GOOD % 1}"), (Role.TOOL, RESULT % "1"), (Role.ASSISTANT, "Done.</think>")
     )
     whole, gist = list(inspection.diagnostics), BreakFacts(trace, inspection)
-    severities = [one.rule.severity.value for one in whole]
+    severities = [diagnostic.rule.severity.value for diagnostic in whole]
     assert inspection.chain.broken is None
     first = severities.index("error") if "error" in severities else 0
     assert initial_position(inspection) == initial_position(inspection, gist) == whole[first].location

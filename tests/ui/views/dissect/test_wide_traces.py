@@ -71,9 +71,9 @@ def _in_columns(shape: _Shape, wide: int) -> tuple[Dissection, Looks]:
 @_SHAPES
 def test_opening_looks_at_each_turn_part_fault_and_step_once_and_at_a_few_near_the_break(shape: _Shape) -> None:
     dissection, looks = _in_columns(shape, _WIDE)
-    found = dissection.inspection
+    inspection = dissection.inspection
     dissection.prepared()
-    things = sum(map(len, (dissection.trace.turns, found.parts, found.diagnostics, found.chain.steps)))
+    things = sum(map(len, (dissection.trace.turns, inspection.parts, inspection.diagnostics, inspection.chain.steps)))
     assert things <= looks.count <= things + _HEIGHT
 
 
@@ -86,52 +86,52 @@ def _middle(dissection: Dissection, where: str) -> Location:
     return call if where == "call" else step.result_location or call
 
 
-def _lines(side: SideSource, place: Location) -> None:
-    near = side.nearest(place) or 0
+def _lines(side: SideSource, location: Location) -> None:
+    near = side.nearest(location) or 0
     for index in range(near, min(near + _HEIGHT, side.count)):
         side.line(index, _WIDTH)
         side.location(index)
 
 
-def _stream(dissection: Dissection, place: Location) -> None:
+def _stream(dissection: Dissection, location: Location) -> None:
     port = Viewport(StreamLayout(dissection, _WIDTH, StreamOptions(chunks=True)), _HEIGHT)
-    for do in (lambda: port.go(place), lambda: port.jump(_HEIGHT), lambda: port.step(1), port.last, port.first):
+    for do in (lambda: port.go(location), lambda: port.jump(_HEIGHT), lambda: port.step(1), port.last, port.first):
         do()
         assert len(port.rows) == _HEIGHT
         for spot, row in port.rows:
-            port.layout.lit(row, place)
+            port.layout.lit(row, location)
             port.layout.cells(row)
             port.layout.number(spot)
 
 
-def _bar(dissection: Dissection, place: Location) -> None:
+def _bar(dissection: Dissection, location: Location) -> None:
     layout, bar = StreamLayout(dissection, _WIDTH, StreamOptions()), StreamBar()
     for y in range(_HEIGHT):
         bar.cell(layout, y, _HEIGHT, 0)
 
 
-def _tree(dissection: Dissection, place: Location) -> None:
+def _tree(dissection: Dissection, location: Location) -> None:
     tree = Tree(dissection)
-    index = tree.reveal(place)
+    index = tree.reveal(location)
     assert index is not None
-    for at in range(max(index - _HEIGHT // 2, 0), min(index + _HEIGHT // 2, tree.count)):
-        tree.line(at, _WIDTH)
+    for position in range(max(index - _HEIGHT // 2, 0), min(index + _HEIGHT // 2, tree.count)):
+        tree.line(position, _WIDTH)
 
 
-def _words(dissection: Dissection, place: Location) -> None:
-    step = step_at(dissection, place)
-    place_line(dissection, place, None, step)
-    trace_line(dissection, place)
+def _words(dissection: Dissection, location: Location) -> None:
+    step = step_at(dissection, location)
+    place_line(dissection, location, None, step)
+    trace_line(dissection, location)
     assert Link("1", step=3).find(dissection) is not None
-    assert Link("1", location=place).find(dissection) == place
+    assert Link("1", location=location).find(dissection) == location
 
 
-def _moves(dissection: Dissection, place: Location) -> None:
+def _moves(dissection: Dissection, location: Location) -> None:
     for back in (False, True):
-        next_fault(dissection, place, back=back)
-        next_step(dissection, place, back=back)
-    fault_at(dissection, place)
-    fault_at(dissection, Location(place.turn, "nowhere", Range(0, 0)))
+        next_fault(dissection, location, back=back)
+        next_step(dissection, location, back=back)
+    fault_at(dissection, location)
+    fault_at(dissection, Location(location.turn, "nowhere", Range(0, 0)))
 
 
 _LOOKS: dict[str, Callable[[Dissection, Location], None]] = {
@@ -140,11 +140,13 @@ _LOOKS: dict[str, Callable[[Dissection, Location], None]] = {
     "tree": _tree,
     "words": _words,
     "moves": _moves,
-    "diagnostics": lambda dissection, place: _lines(diagnostic_list(dissection), place),
-    "steps": lambda dissection, place: _lines(step_list(dissection), place),
-    "schema": lambda dissection, place: _lines(schema(dissection, place, _WIDTH), place),
-    "raw": lambda dissection, place: _lines(raw(dissection, place, _WIDTH), place),
-    "notes": lambda dissection, place: _lines(notes(dissection, [Mark(1, step=7), Mark(1, turn=2)], _WIDTH), place),
+    "diagnostics": lambda dissection, location: _lines(diagnostic_list(dissection), location),
+    "steps": lambda dissection, location: _lines(step_list(dissection), location),
+    "schema": lambda dissection, location: _lines(schema(dissection, location, _WIDTH), location),
+    "raw": lambda dissection, location: _lines(raw(dissection, location, _WIDTH), location),
+    "notes": lambda dissection, location: _lines(
+        notes(dissection, [Mark(1, step=7), Mark(1, turn=2)], _WIDTH), location
+    ),
 }
 
 
@@ -161,7 +163,7 @@ def test_a_trace_of_four_times_the_width_costs_a_few_searches_more(
 
 def _cost(dissection: Dissection, looks: Looks, look: Callable[[Dissection, Location], None], where: str) -> int:
     """How many entries are looked at for a look at the middle of an opened trace."""
-    place = _middle(dissection.prepared(), where)
+    location = _middle(dissection.prepared(), where)
     looks.count = 0
-    look(dissection, place)
+    look(dissection, location)
     return looks.count
