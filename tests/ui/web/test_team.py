@@ -75,7 +75,7 @@ def test_one_who_writes_leaves_a_note_with_a_name_and_one_who_reads_sees_it(
         page.get_by_role("button", name="Marked").click()
         expect(page.get_by_text("look here (ann)")).to_be_visible()
         expect(page.get_by_text(READS_ONLY)).to_be_visible()
-        expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+        expect(page.get_by_role("button", name="Replace the note", exact=True)).to_be_disabled()
         expect(page.get_by_role("button", name="Remove all")).to_be_disabled()
         _open(page, served, "imports")
         expect(page.get_by_text(READS_ONLY)).to_be_visible()
