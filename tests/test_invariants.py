@@ -222,6 +222,7 @@ JSON_VALUES = st.recursive(
 @FEW
 @example(name=":", arguments={})
 @example(name="{", arguments={"": "<tool_response>"})
+@example(name="0", arguments={"0=": None, "=": 1, "a=b": "x"})
 @given(name=st.text(min_size=1), arguments=st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=4))
 def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[str, Json]) -> None:
     call = make_call(name, arguments)

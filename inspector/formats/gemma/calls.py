@@ -31,7 +31,7 @@ _DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _IN_PARENTHESES = lazy_pattern(r"\s*call[ \t]*:\s*[\w.\-/]{1,128}(\()[\s\S]*(\))\s*\Z")
 _NAMED = lazy_pattern(r"call[ \t]*:\s*([\w.\-/]+)")
 _NAME = lazy_pattern(r"[\w.\-/]+")
-_KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
+_KEY = lazy_pattern(r"[^\s:=,{}\[\]<>\"']+")
 
 
 class GemmaCallReader(Struct, frozen=True):
