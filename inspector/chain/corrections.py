@@ -546,6 +546,8 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
         return False
     if failed.outcome is not StepOutcome.ERROR_RESULT or installs(later) is not installs(effect):
         return False
+    if installs(effect) and _renamed(step, effect) is not None:
+        return False  # another package is another thing, unless it has another name only
     code = inline_code(mine.words)
     if code is not None:
         later_code = step.call.raw_arguments

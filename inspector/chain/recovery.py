@@ -192,7 +192,10 @@ class RecoveryAnalysis:
             lost = spoken_words(old) - spoken_words(later.call.raw_arguments)
             won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
             wanted = {word for word in request if are_spoken_alike(lost, {word})}
-            is_respelt = are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
+            is_respelt = any(
+                one in other or other in one for one in lost for other in won if len(one) > _MIN_STEM_CHARS
+            )
+            is_respelt = is_respelt or are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
             if not wanted or is_respelt or are_spoken_alike(won, answer | request) or self._is_name_of(new, old, later):
                 continue
             named = [clause for clause in clauses if are_spoken_alike(wanted, spoken_words(clause.text))]
@@ -381,7 +384,7 @@ def _as_failure(step: Step) -> Step:
     )
 
 
-_MAX_ERROR_CHARS = 200
+_MAX_ERROR_CHARS, _MIN_STEM_CHARS = 200, 3
 
 
 def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:

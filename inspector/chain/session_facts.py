@@ -461,7 +461,7 @@ class SessionFacts:
 
     @cached_property
     def _good_stems(self) -> frozenset[str]:
-        return _stems_of(self.good_arguments[:MAX_READ_CHARS])
+        return _stems_of(f"{' '.join(sorted(self.first_good))} {self.good_arguments[:MAX_READ_CHARS]}")
 
     def is_asked(self, failed: Step) -> bool:
         """Whether the user named what a failed step was to do: its subcommand, or its target."""

@@ -326,7 +326,7 @@ def _tells_nothing_else(part: Mapping[str, Any], call: ToolCall) -> bool:
     """
     passed = call.arguments if isinstance(call.arguments, dict) else {}
     is_set = any(value in (False, 0) for value in passed.values()) or bare_name(call.name or "").startswith(_TAKES_AWAY)
-    return not is_set and all(not value or passed.get(key) == value for key, value in part.items())
+    return not is_set and all(not value or value in passed.values() for value in part.values())
 
 
 _AVAILABLE = lazy_pattern(  # not what is left after the last was taken
