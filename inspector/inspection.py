@@ -13,7 +13,7 @@ from weaklink.inspector.chain.compaction import compaction_diagnostics
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
 from weaklink.inspector.chain.emitted import emitted_differences, emitted_text
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
-from weaklink.inspector.chain.history import history_diagnostics
+from weaklink.inspector.chain.history import added_observation, history_diagnostics
 from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
 from weaklink.inspector.chain.plain_chain import plain_chain
 from weaklink.inspector.chain.steps import Chain, Speech, Step, tool_named
@@ -34,8 +34,8 @@ from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
-from weaklink.inspector.model.exchange import with_model_ids
-from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.inspector.model.exchange import whole_text, with_model_ids
+from weaklink.inspector.model.trace import RECORDING_ID, SentMessage
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from weaklink.inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
@@ -492,7 +492,27 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCal
             answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
         located: list[PlacedCall | PlacedResult] = [*calling]
         located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        if len(located) == 1 and calling and part.part == "text":
+            located += _sent_back(trace.turns, part.turn)
         yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
+
+
+def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
+    """The result of the one call of an answer's text that the next request has behind that text, if it has one there.
+
+    It is at the end of the text, and empty there: the model's own words do not contain it.
+    """
+    own = turns[number - 1].part("text")
+    following = next((turn.generation for turn in turns[number:] if turn.generation is not None), None)
+    if own is None or following is None or following.request is None:
+        return
+    for message in following.request.messages:
+        if isinstance(message, SentMessage) and message.turn == number:
+            sent = next((whole_text(part, turns[number - 1]) for part in message.parts if part.name == own.name), "")
+            content = added_observation(own.text, sent)
+            if content is not None:
+                end = Range(len(own.text), len(own.text))
+                yield PlacedResult(ToolResult(content, end), Location(number, own.name, end))
 
 
 def _observed(turn: Turn, part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:

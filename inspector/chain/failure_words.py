@@ -256,6 +256,8 @@ _SHAPES = (
     ),
     _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
     _shape(_Where.LINE, rf"(?:exceptions|failures)\s*:{_NOT_NONE}"),
+    # Pydantic's first line, which agents send back as it is, and instructor's heading of it.
+    _shape(_Where.LINE, r"[1-9]\d{0,3} validation errors? for [^\W\d][\w.\[\]]*$|validation error found:"),
     _shape(
         _Where.LINE,
         r"(?:an? )?(?:\w+ )?(?:errors?|exceptions?) (?:occurred|was raised|were raised|ha(?:s|ve) occurred)",

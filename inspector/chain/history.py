@@ -240,10 +240,24 @@ def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str])
     own, sent = (without(_compared(one)).strip() for one in (place.turn, version))
     if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
         return
-    if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
-        return  # the client itself wrote the beginning of the answer, which is in front of it
+    if place.turn.role is Role.ASSISTANT and (sent.endswith(own) or added_observation(own, sent) is not None):
+        return  # the client itself wrote the beginning of the answer, or added the result to the call
     message = f"The request of turn {place.request} has another version of this message: {quoted(sent)} (rewritten)."
     yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
+
+
+def added_observation(own: str, sent: str) -> str | None:
+    """The result that an agent added to the text of an answer when it sent that back; None if it added none.
+
+    CrewAI does (`AgentAction.text`, for models whose native calls it does not use): `Action Input: {...}`, then
+    `Observation:` and what the tool returned, all in the model's message.
+    """
+    own = own.rstrip().removesuffix(_OBSERVATION).rstrip()  # the word may be the stop word that ended the answer
+    heading, _, result = sent.removeprefix(own).lstrip().partition(_OBSERVATION)
+    return result.strip() if sent.startswith(own) and not heading and result.strip() else None
+
+
+_OBSERVATION = "Observation:"
 
 
 def _without_reasoning(text: str) -> str:

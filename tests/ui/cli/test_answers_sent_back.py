@@ -72,3 +72,37 @@ def test_an_answer_sent_back_unchanged_differs_in_nothing(
     checked = json.loads(done.stdout)
     assert [diagnostic["message"] for diagnostic in checked["diagnostics"]] == []
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("stop", ["", "\nObservation:"])
+def test_a_result_that_an_agent_adds_to_the_answer_is_the_result_of_its_call(
+    weaklink: Run, tmp_path: Path, stop: str
+) -> None:
+    """As CrewAI does for models whose native calls it does not use."""
+
+    def asks(city: str) -> str:
+        return f'Thought: I look.\nAction: get_weather\nAction Input: {{"city": "{city}"}}'
+
+    def said(text: str) -> dict[str, Any]:
+        return {"role": "assistant", "content": text}
+
+    oslo, voss = f"{asks('Oslo')}\nObservation: 4 degrees", f"{asks('Voss')}\nObservation: Error: no such city"
+    sent = [QUESTION, said(oslo), {"role": "user", "content": "Go on."}, said(voss)]
+    entries = [
+        exchange(1, sent[:1], {"content": asks("Oslo") + stop}, "stop"),
+        exchange(2, sent[:3], {"content": asks("Voss") + stop}, "stop"),
+        exchange(
+            3, sent, {"content": "Thought: I know.\nFinal Answer: Oslo has 4 degrees, Voss was not found."}, "stop"
+        ),
+    ]
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    assert weaklink("import", "session.har", "--db", "w.db").returncode == 0
+    shown = json.loads(weaklink("show", "1", "--json", "--db", "w.db").stdout)
+    assert [step["outcome"] for step in shown["chain"]] == ["ok", "error-result"]
+    assert [(step["result"]["turn"], step["result"]["part"]) for step in shown["chain"]] == [(2, "text"), (4, "text")]
+    assert {diagnostic["code"] for diagnostic in shown["diagnostics"]} & {"T404", "L811"} == set()
+    chain = weaklink("show", "1", "--db", "w.db", COLUMNS="120").stdout.decode()
+    assert "4 degrees" in chain
+    assert "failure (textual), reported" in chain
+    assert "Error: no such city" in chain
