@@ -144,6 +144,9 @@ _NO_USER = ("mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sip
 def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
     """Judge `user:password@host` without a scheme."""
     user, password, host = place.found["user"], place.text[slice(*place.found.span("password"))], place.found["host"]
+    start = place.found.start("user")
+    if place.text[start - 1 : start] == "\\" and user[0] in "nrt":  # the end of a line in JSON
+        user = user[1:]
     is_strange = secret_values.has_letters_and_digits(password) or not password.isalnum() or place.found["port"]
     is_other = user in _NO_USER or host.startswith("sha") or password.isdigit()
     is_secret = is_strange and not is_other and not secret_values.is_placeholder(password)

@@ -52,6 +52,8 @@ INTRODUCED: dict[str, tuple[str, str, str]] = {
 """Secrets that words introduce: what stands before one, the secret, and what follows."""
 
 STAYS = (
+    r'{"stdout": "total 1\narn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf"}',
+    r'{"stdout": "total 1\ncc:kari99@example.com"}',
     "call_abcdefghijklmnopqrstuvwx and chatcmpl-A1b2C3d4E5f6G7h8I9j0K1l2M3n4",
     "9b2c1e52-12ab-4f4e-9a2b-123456789012",
     "sha256:" + "0a1b2c3d" * 8,
