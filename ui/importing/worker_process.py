@@ -21,6 +21,9 @@ from threading import Thread, active_count
 from typing import Any, TypeAlias
 
 _GC_THRESHOLD = 50_000
+_COPIED_HANDLERS = frozenset({signal.SIGTERM})
+"""The signals that a copy would answer as its parent does until it has set its own handlers."""
+
 _open_pipes: set[Connection] = set()
 """This process's sides of the pipes; a copy of it closes them, so that a worker notices the end of this process."""
 Outbox: TypeAlias = "Queue[bytes | None]"
@@ -52,9 +55,12 @@ class WorkerProcess:
         _open_pipes.add(self.pipe)
         self._process = context.Process(target=_run, args=(main, *arguments, theirs), daemon=True)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the worker inherits
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _COPIED_HANDLERS) if is_safe else None  # until `_run`
         try:
             self._process.start()
         finally:
+            if mask is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             signal.signal(signal.SIGINT, before)
         theirs.close()
 
@@ -79,6 +85,8 @@ class WorkerProcess:
 def _run(main: Callable[..., None], *arguments: object) -> None:
     """In a worker: without what a copy has of its parent."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _COPIED_HANDLERS)
     for pipe in _open_pipes:
         pipe.close()
     main(*arguments)

@@ -21,6 +21,8 @@ def flood(pipe):
             outbox.put(b"a long answer" * 1_000)
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)
+for _ in range(100):
+    WorkerProcess(flood, is_copy=True).stop()  # before it has its own handlers, now and then
 workers = [WorkerProcess(flood, is_copy=True) for _ in range(2)]
 print("started", flush=True)
 sys.stdin.readline()
