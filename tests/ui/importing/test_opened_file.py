@@ -13,7 +13,7 @@ from weaklink.storage.store import open_store
 from weaklink.ui.importing.opened_file import store_file
 
 SECRET = "sk-" + "a8Kx2mQ9vTz4LpRw7NcY" * 2
-ROWS = [
+ROWS: list[dict[str, object]] = [
     {
         "type": "no_tool_call",
         "tools": [{"name": "f", "parameters": {"type": "object"}}],
