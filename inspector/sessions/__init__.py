@@ -9,6 +9,13 @@ compared by digests of its messages with what the traces so far ended with:
     the same again  system, "Oslo?", "Rain.", "Bergen?"            repeats it: attempt 2, and no new turn
     request 3       system, "Oslo?", "Rain.", "Paris?"             begins trace 2, a fork of trace 1
 
+Some agents add all that happens to the text of their only message, as LangChain's ReAct does (`{agent_scratchpad}`).
+There the digests of the text before the answer, of the answer, and of the text behind it are compared:
+
+    request 1       "Oslo?\\nThought:"                             begins trace 3
+    answer 1        " I look."                                     is its turn 2
+    request 2       "Oslo?\\nThought: I look.\\nObservation: 4"     continues trace 3; its new turn is "\\nObservation: 4"
+
 `fingerprints` makes the digests, which ignore what clients change when they send an answer back (reasoning, outer white
 space, how arguments are spelled). `trace_matching` finds the trace (`SessionMatch`): by the session's id, else within
 the same client and system prompt, by the longest known beginning, then by the last messages. `resolver` makes of that a

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from weaklink.inspector.model import ExternalId, Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
-from weaklink.inspector.sessions.fingerprints import exact_digest, message_digest
+from weaklink.inspector.sessions.fingerprints import Gap, exact_digest, message_digest
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
-_MAX_TEXT_ENDS = 256
+_MAX_TEXT_ENDS = 512
 _MAX_OVERTAKEN = 1_000
 
 
@@ -148,14 +148,15 @@ class CachedTrace(Struct, eq=False):
     """What must be known of one trace to place the next request.
 
     `request` is the chain of the last request, which has `size` messages and continues `begins`; `answers` are the
-    chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
-    says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `continues` is the
-    response that the last request named as its history, `request_keys` are the idempotency keys of its attempts,
-    `retry_count` what the client counted at the last one, None if it does not count,
-    `model` and `body` the model and a digest of the last one. `observed`: at least one answer before it was recorded
-    when it came, and not only sent back by a client. `known` are the digests of all its messages. `turns` counts the
-    turns of the trace, including answers that are still arriving. Siblings share a `group`, the key of the first of
-    them; `has_siblings`: there are any. `history` finds what each request repeats of earlier turns and requests.
+    chains that end with an answer to it, `text_answers` the answers that its one text may continue, `complete`
+    says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `is_one_text`: the last
+    request has all that came before in the text of its only message. `continues` is the response that the last request
+    named as its history, `request_keys` are the idempotency keys of its attempts, `retry_count` what the client counted
+    at the last one, None if it does not count, `model` and `body` the model and a digest of the last one. `observed`:
+    at least one answer before it was recorded when it came, and not only sent back by a client. `known` are the digests
+    of all its messages. `turns` counts the turns of the trace, including answers that are still arriving. Siblings
+    share a `group`, the key of the first of them; `has_siblings`: there are any. `history` finds what each request
+    repeats of earlier turns and requests.
     """
 
     key: str
@@ -179,10 +180,11 @@ class CachedTrace(Struct, eq=False):
     attempts: int = 0
     retry_count: int | None = None
     answers: set[bytes] = field(default_factory=set)
-    text_answers: set[bytes] = field(default_factory=set)
+    text_answers: set["PromptEnd"] = field(default_factory=set)
     last_answer: bytes = b""
     complete: bool = False
     unreadable: bool = False
+    is_one_text: bool = False
     in_flight: int = 0
     last_s: float | None = None
     turns: int = 0
@@ -207,10 +209,11 @@ class TracePosition(NamedTuple):
 
 
 class PromptEnd(NamedTuple):
-    """The end of a raw prompt and its answer, as one text: the length of that text, and its digest."""
+    """Where a prompt had room for its answer, and that answer: its length in code points, and its digest."""
 
+    gap: Gap
     length: int
-    digest: bytes
+    answer: bytes
     trace: CachedTrace
 
 
@@ -232,7 +235,7 @@ class SessionCache:
         self._answers: dict[tuple[str, bytes], CachedTrace] = {}
         self._responses: dict[str, tuple[CachedTrace, bytes]] = {}
         self._scopes: dict[str, dict[str, CachedTrace]] = {}
-        self._text_ends: dict[str, dict[tuple[bytes, str], PromptEnd]] = {}
+        self._text_ends: dict[str, dict[PromptEnd, None]] = {}
         self._forgotten: list[str] = []
         self._overtaken: deque[tuple[str, bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
 
@@ -287,7 +290,9 @@ class SessionCache:
         del in_scope[trace.key]
         if not in_scope:
             del self._scopes[trace.scope]
-            self._text_ends.pop(trace.scope, None)
+        ends = self._text_ends.pop(trace.scope, {})
+        if left := {end: None for end in ends if end.trace is not trace}:
+            self._text_ends[trace.scope] = left
         self.leave_end(trace)
         for chain in trace.chains:
             self._unmark(trace, chain)
@@ -344,10 +349,10 @@ class SessionCache:
         trace.ends.clear()
         trace.windows.clear()
 
-    def mark_text(self, trace: CachedTrace, length: int, digest: bytes) -> None:
-        """Prompt and answer, as one text, ended here; the latest 256 of a scope are remembered."""
-        ends = self._text_ends.setdefault(trace.scope, {})
-        ends[digest, trace.key] = PromptEnd(length, digest, trace)
+    def mark_text(self, end: PromptEnd) -> None:
+        """A prompt has got an answer, which may be added to it; the latest 512 of a scope are remembered."""
+        ends = self._text_ends.setdefault(end.trace.scope, {})
+        ends[end] = None
         if len(ends) > _MAX_TEXT_ENDS:
             del ends[next(iter(ends))]
 
@@ -380,9 +385,8 @@ class SessionCache:
         return tuple(self._scopes.get(scope, {}).values())
 
     def text_ends(self, scope: str) -> list[PromptEnd]:
-        """The ends of the texts that a raw prompt may continue, the shortest first."""
-        ends = self._text_ends.get(scope, {}).values()
-        return sorted((end for end in ends if end.trace.key in self._by_key), key=lambda end: end.length)
+        """The ends of the prompts that a prompt may continue, by the index of the answer."""
+        return sorted(self._text_ends.get(scope, {}), key=lambda end: end.gap.start)
 
     def _point(self, scope: str, chain: bytes) -> TracePosition | None:
         """The newest trace there; if that was forgotten, another one that ends there."""
