@@ -166,7 +166,8 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
             message = f"{model}, and the request of turn {place.request} has {read}."
             there = Range(0, len(sent.get(call.part, "")))
             yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
-    gone = next((own for own in turn.calls if own.id and own not in kept), None)
+    words = sent.get("text", "")  # smolagents writes the calls as words (`Calling tools:`)
+    gone = next((own for own in turn.calls if own.id and own not in kept and own.id not in words), None)
     if gone is not None:
         message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
         yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
