@@ -352,6 +352,29 @@ def fails_within(line: str) -> bool:
     return may and _WITHIN.search(line) is not None
 
 
+# What frameworks write in place of a result whose tool raised an exception or is not there: Qwen-Agent (`An error
+# occurred when calling tool`), CrewAI (`I encountered an error while trying to use the tool`, `Action 'x' not found`),
+# CAMEL (`Execution of function x failed`), Dify (`tool invoke error`), LlamaIndex (`Encountered error`), MCP's SDK.
+_TOOL_FAILED = lazy_pattern(
+    r"\s*(?:an error occurred (?:when|while) (?:calling|executing|running) (?:the )?(?:tool|function)\b|"
+    r"i encountered an error while trying to use the tool\b|action ['\"`]?\S{1,80} (?:not found|don['’]?t exist)\b|"
+    r"execution of (?:the )?(?:tool|function|action) \S{1,80} failed\b|error executing (?:async )?(?:tool|function)\b|"
+    r"(?:the )?tool (?:['\"`]?\S{1,80}['\"`]? )?(?:returned|raised) (?:an? )?(?:error|exception)\b|tool invoke error:|"
+    r"\S{1,4} ?tool error: |\[tool error\]|encountered (?:an )?error: \S|unhandled (?:error|exception): \S|"
+    r"exception (?:encountered: |(?:while|when|during) (?:calling|executing|invoking|running) )\S|"
+    r"(?:functiontool )?\w{1,80} raised \w{1,60}(?:error|exception): )",
+    re.IGNORECASE,
+)
+
+
+def tool_failure(text: str) -> str | None:
+    """The line of a framework's words for a tool that raised an exception or is not there; None if there are none."""
+    if _TOOL_FAILED.match(text) is None:
+        return None
+    line, _, below = text.strip().partition("\n")
+    return (line.endswith(":") and first_line(below)) or line
+
+
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression, which is fast for the usual result: one that matches none."""
     shapes = (shape for shape in _SHAPES if shape.where is where)
