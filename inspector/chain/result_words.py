@@ -389,6 +389,9 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     text = result.content
     if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
+    failed = _CALL_FAILED.match(text)
+    if failed is not None and bare_name(failed["tool"]) == bare_name(call.name or ""):
+        return first_line(text)
     if (refused := refusal_told(call, text)) is not None:
         return refused
     effects = effects_of(call)
@@ -404,6 +407,15 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect.kind in (EffectKind.READ, EffectKind.PROBE):
         return _error_of_lookup(call, effect, text)
     return None if ends_well(effect, text) else _error_of_work(call, effects, effect, text)
+
+
+# Before the name of the called tool, and before a traceback of any length: Qwen-Agent, smolagents, Haystack.
+_CALL_FAILED = lazy_pattern(
+    r"\s*(?:(?:an )?error (?:occurred )?(?:when |while |in )?(?:calling|executing|running|invoking)|"
+    r"failed to (?:call|execute|run|invoke)) (?:the )?(?:tool|function) [`'\"]?"
+    r"(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3})",
+    re.IGNORECASE,
+)
 
 
 def states_code_in_content(call: ToolCall, framed: Framed) -> bool:

@@ -390,3 +390,22 @@ def test_a_reason_under_a_name_in_another_language_is_named() -> None:
     result = '{"error": {"codigo": 409, "detalle": "el plan no admite reembolso"}}'
     step = chain_of('call a: reembolsar {"id": "s-9"}', f"result a: {result}", "say: Hm.").steps[0]
     assert step.error == "el plan no admite reembolso"
+
+
+_TRACE = "ValueError: no such city\nTraceback:\n" + '  File "a.py", line 9, in call\n    raise ValueError(x)\n' * 20
+
+
+@pytest.mark.parametrize(
+    ("content", "is_error"),
+    [
+        (f"An error occurred when calling tool `get_weather`:\n{_TRACE}", True),
+        (f"Error executing tool 'get_weather' with arguments {{'city': 'Osloo'}}: {_TRACE}", True),
+        (f"Failed to invoke Tool `get_weather` with parameters {{}}. Error: {_TRACE}", True),
+        (f"An error occurred when calling tool `get_news`:\n{_TRACE}", False),
+        ("How to mend it when an error occurred when calling tool get_weather\n" + "x\n" * 300, False),
+    ],
+)
+def test_a_long_result_that_begins_with_the_failure_of_its_own_call_is_an_error(content: str, is_error: bool) -> None:
+    """Of Qwen-Agent, smolagents and Haystack; what the tool looks up may tell of another tool's."""
+    step = chain_of('call a: get_weather {"city": "Osloo"}', f"result a: {content}", "say: Hm.").steps[0]
+    assert (step.outcome == "error-result") is is_error
