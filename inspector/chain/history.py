@@ -280,12 +280,11 @@ def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
     if not sent.startswith(own):
         return False
     added = sent[len(own) :].lstrip()
-    stop = next((word for word in _stop_words(turn) if word.strip() and added.startswith(word)), "")
-    frame, _, listed = added.removeprefix(stop).lstrip().partition(_CALLING)
+    frame, _, listed = added.partition(_CALLING)
     calls = _calls_as_words(sent)
     made = {_unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
     is_known = all(arguments in made or arguments in _unquoted(own) for _, arguments in calls)
-    return not frame.strip() and (bool(calls) or not listed.strip()) and is_known
+    return frame.strip() in {"", *_stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
 
 
 def _stop_words(turn: Turn) -> Sequence[str]:

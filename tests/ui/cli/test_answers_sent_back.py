@@ -140,7 +140,7 @@ def test_an_answer_whose_calls_are_sent_back_as_words_is_not_rewritten(
     weaklink: Run, tmp_path: Path, answer: dict[str, Any], sent: str
 ) -> None:
     history = [QUESTION, {"role": "assistant", "content": sent}, {"role": "user", "content": "Observation:\n4 degrees"}]
-    stop = {"stop": ["</code>"]}
+    stop = {"stop": ["Calling tools:", "</code>"]}
     entries = [
         exchange(1, [QUESTION], answer, "stop", **stop),
         exchange(2, history, {"content": "It has 4 degrees."}, "stop", **stop),
