@@ -235,6 +235,7 @@ class SessionCache:
         self._answers: dict[tuple[str, bytes], CachedTrace] = {}
         self._responses: dict[str, tuple[CachedTrace, bytes]] = {}
         self._scopes: dict[str, dict[str, CachedTrace]] = {}
+        self._requests: dict[tuple[str, bytes], CachedTrace] = {}
         self._text_ends: dict[str, dict[PromptEnd, None]] = {}
         self._forgotten: list[str] = []
         self._overtaken: deque[tuple[str, bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
@@ -246,6 +247,7 @@ class SessionCache:
     def size(self) -> int:
         """How many digests are held in total."""
         held = len(self._points) + len(self._ends) + len(self._windows) + len(self._answers) + len(self._responses)
+        held += len(self._requests)
         return (
             held
             + sum(map(len, self._text_ends.values()))
@@ -321,6 +323,8 @@ class SessionCache:
         """The trace ends with `chain` until `leave_end`: with its last request, or with an answer to that."""
         _insert(self._ends, (trace.scope, chain), trace)
         trace.ends.append(chain)
+        if chain == trace.request and trace.size > 1:
+            self._requests[trace.client, chain] = trace
 
     def mark_answer(self, trace: CachedTrace, chain: bytes, response_id: str) -> None:
         """An answer was recorded; `chain` is its conversation."""
@@ -344,6 +348,8 @@ class SessionCache:
         """The conversation continued."""
         for chain in trace.ends:
             _remove(self._ends, (trace.scope, chain), trace)
+            if self._requests.get((trace.client, chain)) is trace:
+                del self._requests[trace.client, chain]
         for window in trace.windows:
             _remove(self._windows, (trace.scope, window), trace)
         trace.ends.clear()
@@ -375,6 +381,10 @@ class SessionCache:
         """The trace of this client, in any scope, that recorded the longest beginning of a conversation."""
         traces = (self._answers.get((client, digest)) for digest in reversed(chain))
         return next((trace for trace in traces if trace is not None), None)
+
+    def asked(self, client: str, chain: bytes) -> CachedTrace | None:
+        """The trace of this client, in any scope, whose last request had these messages, more than one."""
+        return self._requests.get((client, chain))
 
     def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
         """The trace that contains a response, and the chain that ends with it."""

@@ -125,7 +125,20 @@ def find_match(
     elsewhere = cache.answered(query.client, query.prints.chain[1:])
     if elsewhere is not None:
         return SessionMatch(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
-    return SessionMatch(Relation.BEGINS)
+    return _under_other_prompt(cache, query) or SessionMatch(Relation.BEGINS)
+
+
+def _under_other_prompt(cache: SessionCache, query: SessionQuery) -> SessionMatch | None:
+    """The trace that goes on under another system prompt, with its last answer in other words.
+
+    At its step limit, smolagents asks for an answer to what "an agent tried", with the calls as texts (1.26).
+    """
+    prints = query.prints
+    for known in range(len(prints.messages) - 1, 1, -1):
+        trace = cache.asked(query.client, prints.chain[known]) if prints.roles[known] is Role.ASSISTANT else None
+        if trace is not None and trace.complete and not trace.in_flight and trace.model == query.model:
+            return SessionMatch(Relation.CONTINUES, trace, known + 1, edited=True)
+    return None
 
 
 def _of_chain(
