@@ -396,7 +396,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     effect = main_effect(effects)
     if (login := _page_of_login(call, text)) is not None:
         return login
-    if (failed := tool_failure(text)) is not None and (effect is None or not _may_show(call, effect, text)):
+    failed = tool_failure(text, call.name or "")
+    if failed is not None and (effect is None or not _may_show(call, effect, text)):
         return failed
     if effect is None:
         return error_line(text) or denial(call, effect, text)

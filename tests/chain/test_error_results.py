@@ -413,7 +413,7 @@ def kind_of(tool: str, arguments: str, words: str) -> str | None:
 @pytest.mark.parametrize("tool", ["get_weather", "book_table", "do_it"])
 @pytest.mark.parametrize("words", FRAMEWORKS.values(), ids=FRAMEWORKS)
 def test_a_frameworks_words_for_a_tool_that_raised_are_a_failure_whatever_the_tool(words: str, tool: str) -> None:
-    assert kind_of(tool, '{"city": "Osla"}', words) == "failure"
+    assert kind_of(tool, '{"city": "Osla"}', words.replace("get_weather", tool)) == "failure"
 
 
 @pytest.mark.parametrize("words", FRAMEWORKS.values(), ids=FRAMEWORKS)
@@ -432,3 +432,22 @@ def test_a_log_that_begins_with_a_frameworks_words_is_no_failure(words: str) -> 
 )
 def test_words_that_only_begin_so_are_no_failure(words: str) -> None:
     assert kind_of("get_weather", '{"city": "Oslo"}', words) is None
+
+
+_TRACE = "ValueError: no such city\nTraceback:\n" + '  File "a.py", line 9, in call\n    raise ValueError(x)\n' * 20
+
+
+@pytest.mark.parametrize(
+    ("content", "is_error"),
+    [
+        (f"An error occurred when calling tool `get_weather`:\n{_TRACE}", True),
+        (f"Error executing tool 'get_weather' with arguments {{'city': 'Osloo'}}: {_TRACE}", True),
+        (f"Failed to invoke Tool `get_weather` with parameters {{}}. Error: {_TRACE}", True),
+        (f"An error occurred when calling tool `get_news`:\n{_TRACE}", False),
+        ("How to mend it when an error occurred when calling tool get_weather\n" + "x\n" * 300, False),
+    ],
+)
+def test_a_long_result_that_begins_with_the_failure_of_its_own_call_is_an_error(content: str, is_error: bool) -> None:
+    """Of Qwen-Agent, smolagents and Haystack; what the tool looks up may tell of another tool's."""
+    step = chain_of('call a: get_weather {"city": "Osloo"}', f"result a: {content}", "say: Hm.").steps[0]
+    assert (step.outcome == "error-result") is is_error

@@ -28,7 +28,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 
-def exchange(second: int, messages: list[dict[str, Any]], answer: dict[str, Any], finish: str) -> dict[str, Any]:
+def exchange(
+    second: int, messages: list[dict[str, Any]], answer: dict[str, Any], finish: str, **settings: Any
+) -> dict[str, Any]:
     """An exchange as a HAR archive has it."""
     body = {
         "id": f"chatcmpl-{second}",
@@ -45,7 +47,7 @@ def exchange(second: int, messages: list[dict[str, Any]], answer: dict[str, Any]
             "headers": [],
             "postData": {
                 "mimeType": "application/json",
-                "text": json.dumps({"model": "m", "messages": messages}),
+                "text": json.dumps({"model": "m", "messages": messages, **settings}),
             },
         },
         "response": {
@@ -143,3 +145,70 @@ def test_calls_that_an_agent_repeats_as_words_are_not_dropped_and_have_their_res
     assert [step["result"]["turn"] for step in shown["chain"]] == [4, 7 if at_limit else 6]
     changed = ["L811"] if at_limit else []  # the system prompt of the request before is gone
     assert [diagnostic["code"] for diagnostic in shown["diagnostics"]] == changed
+
+
+_SAID = 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo", "days": null, "of": "it\'s"}'
+_CODE = 'Thought: I look.\n<code>\nprint(get_weather(city="Oslo"))\n'
+_CALLING = "Calling tools:\n[{'id': 'call_1', 'type': 'function', 'function': {'name': %r, 'arguments': %r}}]"
+
+
+def _called(text: str) -> dict[str, Any]:
+    return {"content": text, "tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (  # LlamaIndex prints the arguments that it has read
+            {"content": _SAID},
+            "Thought: I look.\nAction: get_weather\nAction Input: {'city': 'Oslo', 'days': None, 'of': \"it's\"}",
+        ),
+        ({"content": _CODE}, f"{_CODE}</code>"),  # the stop word, which a server leaves out
+        (  # smolagents' agents that write code, and those that call tools
+            {"content": _CODE},
+            f"{_CODE}</code>" + _CALLING % ("python_interpreter", 'print(get_weather(city="Oslo"))'),
+        ),
+        (_called(""), _CALLING % ("get_weather", {"city": "Oslo"})),
+        (_called("One moment."), "One moment.\n" + _CALLING % ("get_weather", {"city": "Oslo"})),
+    ],
+    ids=["arguments as Python prints them", "stop word", "code and its call", "call", "text and its call"],
+)
+def test_an_answer_whose_calls_are_sent_back_as_words_is_not_rewritten(
+    weaklink: Run, tmp_path: Path, answer: dict[str, Any], sent: str
+) -> None:
+    history = [QUESTION, {"role": "assistant", "content": sent}, {"role": "user", "content": "Observation:\n4 degrees"}]
+    stop = {"stop": ["Calling tools:", "</code>"]}
+    entries = [
+        exchange(1, [QUESTION], answer, "stop", **stop),
+        exchange(2, history, {"content": "It has 4 degrees."}, "stop", **stop),
+    ]
+    assert _history_faults(weaklink, tmp_path, entries) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        ({"content": _SAID}, _SAID.replace("Oslo", "Voss")),
+        ({"content": _CODE}, f"{_CODE}</code>\nprint(delete_all())"),
+        (_called("One moment."), "One moment."),
+        (_called(""), _CALLING % ("get_weather", {"city": "Voss"})),
+    ],
+    ids=["other argument", "other code", "no call", "call with other argument"],
+)
+def test_an_answer_that_is_sent_back_with_other_words_is_rewritten(
+    weaklink: Run, tmp_path: Path, answer: dict[str, Any], sent: str
+) -> None:
+    history = [QUESTION, {"role": "assistant", "content": sent}, {"role": "user", "content": "Observation:\n4 degrees"}]
+    entries = [
+        exchange(1, [QUESTION], answer, "stop", stop=["</code>"]),
+        exchange(2, history, {"content": "It has 4 degrees."}, "stop", stop=["</code>"]),
+    ]
+    assert _history_faults(weaklink, tmp_path, entries) == ["L811"]
+
+
+def _history_faults(weaklink: Run, tmp_path: Path, entries: list[dict[str, Any]]) -> list[str]:
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    checked = json.loads(weaklink("check", "session.har", "--output", "json").stdout)
+    codes = [diagnostic["code"] for diagnostic in checked["diagnostics"]]
+    return [code for code in codes if code.startswith("L8")]
