@@ -88,6 +88,8 @@ def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:
     assert work.thread is not None
     work.thread.join(30)
     assert not work.is_running
+    assert plain(work.lines[0]) == "The server has stopped."
+    assert not any(address in plain(line) for line in work.lines)
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen(request, timeout=20)
 
