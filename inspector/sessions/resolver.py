@@ -42,12 +42,17 @@ class SessionAssignment(Struct, frozen=True):
     request: model.SentRequest | None = None
 
 
+_REFUSAL = (model.Role.USER, model.Role.ASSISTANT, model.Role.USER)
+"""The roles of the messages at the end of a request that may say why an answer was refused."""
+
+
 class _OpenRequest(Struct, frozen=True):
     """A request that waits for its answer."""
 
     trace: CachedTrace
     request: bytes
     last_message: bytes
+    before_refusal: bytes
     raw: bool
     gaps: tuple[fingerprints.Gap, ...]
     before: bytes
@@ -152,6 +157,8 @@ class SessionResolver:
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
+            if waiting.before_refusal and (own := turn.part("text")) and fingerprints.ACTION_INPUT in own.text:
+                self._cache.mark_window(trace, waiting.before_refusal, message)  # LlamaIndex leaves the refused one out
 
     def _add_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """Add the answer joined with the beginning that the client wrote, since it may send both as one message."""
@@ -278,6 +285,7 @@ class SessionResolver:
             trace,
             prints.chain[-1],
             prints.messages[-1],
+            prints.messages[-3] if prints.roles[-3:] == _REFUSAL else b"",
             features.raw,
             features.gaps,
             prints.chain[-2],
