@@ -108,7 +108,11 @@ class SessionResolver:
         def digests_so_far(trace: CachedTrace) -> set[bytes]:
             open_requests = [(name, pending) for name, pending in self._open.items() if pending.trace is trace]
             turns = [(so_far(name), pending.raw) for name, pending in open_requests]
-            return {fingerprints.message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
+            return {
+                fingerprints.message_digest(turn, raw=raw)
+                for turn, raw in turns
+                if turn is not None and not fingerprints.has_no_content(turn)
+            }
 
         session_match = match_of_text(self._cache, features) or trace_matching.find_match(
             self._cache, features.query, digests_so_far
