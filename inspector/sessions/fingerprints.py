@@ -134,10 +134,10 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
 def _by_value(text: str) -> str:
     """An answer's text without what an agent adds to it when it sends it back, and how it prints arguments.
 
-    LlamaIndex's ReAct agent prints arguments as Python. smolagents' `CodeAgent` adds the stop word that the server left
-    out, and the call of its interpreter in words.
+    LlamaIndex's ReAct agent prints arguments as Python. smolagents adds the calls as words, its `CodeAgent` also the
+    stop word that the server left out.
     """
-    if _CODE in text:
+    if _CALLING in text or _CODE in text:
         return text.partition(_CALLING)[0].rstrip().removesuffix(_CODE_END)
     before, marker, written = text.rpartition(ACTION_INPUT)
     return before + marker + unquoted(written) if marker and written.lstrip().startswith("{") else text

@@ -146,6 +146,8 @@ class SessionResolver:
             whole = fingerprints.joined(waiting.prefill, turn)
             trace.history.add_joined(waiting.answer, whole)
             self._add_joined(waiting, fingerprints.message_digest(whole))
+        if turn.calls:
+            self._add_words(waiting, fingerprints.message_digest(structs.replace(turn, calls=())))
         text = part.text if waiting.gaps and (part := turn.part("text")) is not None else ""
         for gap in waiting.gaps if text else ():
             end = PromptEnd(gap, len(text), fingerprints.text_digest(text), trace)
@@ -163,6 +165,14 @@ class SessionResolver:
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
             if waiting.before_refusal and (own := turn.part("text")) and fingerprints.ACTION_INPUT in own.text:
                 self._cache.mark_window(trace, waiting.before_refusal, message)  # LlamaIndex leaves the refused one out
+
+    def _add_words(self, waiting: _OpenRequest, message: bytes) -> None:
+        """Add the answer without its calls: a client may leave them out, or write them as words (smolagents)."""
+        chain = fingerprints.extended_chain(waiting.request, message)
+        self._cache.mark(waiting.trace, chain, observed=True)
+        waiting.trace.known.add(message)
+        if waiting.trace.request == waiting.request:
+            self._end_at(waiting.trace, chain)
 
     def _add_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """Add the answer joined with the beginning that the client wrote, since it may send both as one message."""

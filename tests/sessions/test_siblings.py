@@ -274,6 +274,21 @@ def test_siblings_that_write_code_go_on_with_their_own_though_it_is_sent_back_wi
         assert ask(book, [*talk, assistant(sent), user("Observation: 1")]).key == placed[number].key
 
 
+@pytest.mark.parametrize("words", ["I look.", ""], ids=["text", "no text"])
+@pytest.mark.parametrize("added", ["", "\nCalling tools:\n[{'id': 'call_1'}]"], ids=["dropped", "in words"])
+def test_siblings_whose_calls_are_not_sent_back_as_calls_go_on_each_once(words: str, added: str) -> None:
+    """smolagents' `ToolCallingAgent` sends its calls as words, and none where they could not be made."""
+    book = new_book()
+    talk: list[Json] = [user("How warm?")]
+    placed = [ask(book, talk) for _ in range(3)]
+    parts = (Part("text", words), Part("call:0", "{}"))
+    for number, one in enumerate(placed):
+        call = CallHeader("call:0", "get_weather", f"call_{number}")
+        book.answered(one, DecodedTurn(Turn(Role.ASSISTANT, parts, calls=(call,))))
+    later = [ask(book, [*talk, assistant(words + added), user("Error: no")]).key for _ in placed]
+    assert sorted(later) == [one.key for one in placed]
+
+
 def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> SessionAssignment:
     return ask(book, messages, so_far=arrived.get)
 
