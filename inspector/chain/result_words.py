@@ -29,6 +29,7 @@ from weaklink.inspector.chain.failure_words import (
     first_line,
     last_line,
     own_error,
+    tool_failure,
 )
 from weaklink.inspector.chain.negative_answers import NEVER_SAYS_NO
 from weaklink.inspector.chain.reader_messages import (
@@ -389,15 +390,15 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     text = result.content
     if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
-    failed = _CALL_FAILED.match(text)
-    if failed is not None and bare_name(failed["tool"]) == bare_name(call.name or ""):
-        return first_line(text)
     if (refused := refusal_told(call, text)) is not None:
         return refused
     effects = effects_of(call)
     effect = main_effect(effects)
     if (login := _page_of_login(call, text)) is not None:
         return login
+    failed = tool_failure(text, call.name or "")
+    if failed is not None and (effect is None or not _may_show(call, effect, text)):
+        return failed
     if effect is None:
         return error_line(text) or denial(call, effect, text)
     if only_shows(effect):
@@ -409,13 +410,10 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     return None if ends_well(effect, text) else _error_of_work(call, effects, effect, text)
 
 
-# Before the name of the called tool, and before a traceback of any length: Qwen-Agent, smolagents, Haystack.
-_CALL_FAILED = lazy_pattern(
-    r"\s*(?:(?:an )?error (?:occurred )?(?:when |while |in )?(?:calling|executing|running|invoking)|"
-    r"failed to (?:call|execute|run|invoke)) (?:the )?(?:tool|function) [`'\"]?"
-    r"(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3})",
-    re.IGNORECASE,
-)
+def _may_show(call: ToolCall, effect: Effect, text: str) -> bool:
+    """Whether a text may be what a call shows, such as a log, and not words about the call, which name its tool."""
+    is_named = call.name is not None and call.name in first_line(text)
+    return only_shows(effect) or (shows_content(effect, call.name or "") and not is_named)
 
 
 def states_code_in_content(call: ToolCall, framed: Framed) -> bool:

@@ -150,7 +150,8 @@ class SessionResolver:
             self._add_words(waiting, fingerprints.message_digest(structs.replace(turn, calls=())))
         text = part.text if waiting.gaps and (part := turn.part("text")) is not None else ""
         for gap in waiting.gaps if text else ():
-            end = PromptEnd(gap, len(text), fingerprints.text_digest(text), trace)
+            shortest = gap.start + len(text) + gap.rest_length
+            end = PromptEnd(gap, len(text), fingerprints.text_digest(text), trace, shortest)
             self._cache.mark_text(end)
             if trace.request == waiting.request:
                 trace.text_answers.add(end)
@@ -398,12 +399,13 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
     growing: CachedTrace | None = None
     growth = trace_matching.Growth(0, Range(0, 0), 0)
     text = fingerprints.RunningDigest()
-    for end in cache.text_ends(query.scope):
+    before = text.value
+    for end in cache.text_ends(query.scope, len(prompt)):
         gap, trace = end.gap, end.trace
-        if gap.start + end.length >= len(prompt) - gap.rest_length:
-            continue
-        text.add(prompt[text.length : gap.start])
-        answer = _answer_in(prompt, end, raw=features.raw) if text.value == gap.before else None
+        if gap.start > text.length:
+            text.add(prompt[text.length : gap.start])
+            before = text.value
+        answer = _answer_in(prompt, end, raw=features.raw) if before == gap.before else None
         if answer is None or _fit(prompt, answer) < _fit(prompt, growth.answer):
             continue
         is_end = end in trace.text_answers

@@ -209,12 +209,16 @@ class TracePosition(NamedTuple):
 
 
 class PromptEnd(NamedTuple):
-    """Where a prompt had room for its answer, and that answer: its length in code points, and its digest."""
+    """Where a prompt had room for its answer, and that answer: its length in code points, and its digest.
+
+    `shortest` is the length of the prompt with the answer in it.
+    """
 
     gap: Gap
     length: int
     answer: bytes
     trace: CachedTrace
+    shortest: int
 
 
 class SessionCache:
@@ -394,9 +398,10 @@ class SessionCache:
         """The traces of a scope, in the order in which they began."""
         return tuple(self._scopes.get(scope, {}).values())
 
-    def text_ends(self, scope: str) -> list[PromptEnd]:
-        """The ends of the prompts that a prompt may continue, by the index of the answer."""
-        return sorted(self._text_ends.get(scope, {}), key=lambda end: end.gap.start)
+    def text_ends(self, scope: str, length: int) -> list[PromptEnd]:
+        """The ends of the prompts that one of this length may continue, by the start of the answer."""
+        ends = [end for end in self._text_ends.get(scope, ()) if end.shortest < length]
+        return sorted(ends, key=lambda end: end.gap.start)
 
     def _point(self, scope: str, chain: bytes) -> TracePosition | None:
         """The newest trace there; if that was forgotten, another one that ends there."""
