@@ -287,11 +287,11 @@ class LineCommands:
     def _save_view(self, name: str) -> None:
         state = {"filter": self._chains.filter_text, "order": self._chains.order.value}
         try:
-            save_view(SavedView(name, VIEWS_PAGE, state))
+            told = save_view(SavedView(name, VIEWS_PAGE, state))
         except WeaklinkError as error:
             self._toast(str(error), is_error=True)
         else:
-            self._toast(f"The view `{name}` is saved.")
+            self._toast(told)
 
     async def _run_on_traces(self, verb: str, words: list[str]) -> None:
         path = self._export_path(words) if verb == "export" else ""

@@ -198,15 +198,17 @@ def saved_views() -> list[SavedView]:
         raise WeaklinkError(f"the saved views in {file} are damaged; move that file away to start again") from error
 
 
-def save_view(view: SavedView) -> None:
-    """Save a view, replacing one of the same name. Raises WeaklinkError if that fails."""
+def save_view(view: SavedView) -> str:
+    """Save a view, replacing one of the same name. Returns what to say of it; raises WeaklinkError if that fails."""
     name = view.name.strip()[:_MAX_NAME_CHARS]
     if not name:
         raise WeaklinkError("a saved view needs a name")
-    others = [view for view in saved_views() if view.name != name]
+    before = saved_views()
+    others = [view for view in before if view.name != name]
     if len(others) >= MAX_VIEWS:
         raise WeaklinkError(f"{MAX_VIEWS} views are already saved; delete one first")
     _write([*others, SavedView(name, view.page, view.state)])
+    return f"The view `{name}` is saved{'' if len(others) == len(before) else ', in place of the one before'}."
 
 
 def forget_view(name: str) -> None:

@@ -270,12 +270,12 @@ def _choose(views: list[SavedView]) -> None:
 def _save(page: str) -> None:
     try:
         require_write()
-        save_view(SavedView(st.session_state[_NAME], page, st.query_params.to_dict()))
+        told = save_view(SavedView(st.session_state[_NAME], page, st.query_params.to_dict()))
     except WeaklinkError as error:
         st.session_state[_FAULT] = str(error)
         return
     st.session_state[_NAME] = ""
-    st.toast("View saved.")
+    st.toast(message(told))
 
 
 def _forget(name: str) -> None:

@@ -28,9 +28,9 @@ def test_a_view_is_there_again_with_its_page_and_state() -> None:
 
 
 def test_a_view_of_the_same_name_takes_the_place_of_the_first() -> None:
-    save_view(SavedView("b", "triage", {}))
+    assert save_view(SavedView("b", "triage", {})) == "The view `b` is saved."
     save_view(SavedView("A", "triage", {}))
-    save_view(SavedView(" b ", "tools", {"tool": "x"}))
+    assert save_view(SavedView(" b ", "tools", {"tool": "x"})) == "The view `b` is saved, in place of the one before."
     assert _names() == ["A", "b"]
     assert links.saved_views()[1].page == "tools"
 

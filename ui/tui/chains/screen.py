@@ -229,11 +229,11 @@ class ChainsScreen(actions.FollowedChains):
         if not name:
             return
         try:
-            save_view(SavedView(name, VIEWS_PAGE, {"filter": self.filter_text, "order": self.order.value}))
+            told = save_view(SavedView(name, VIEWS_PAGE, {"filter": self.filter_text, "order": self.order.value}))
         except WeaklinkError as error:
             self.toast(str(error), is_error=True)
         else:
-            self.toast(f"The view `{name}` is saved.")
+            self.toast(told)
 
     def action_reload(self) -> None:
         """Read the database again."""
