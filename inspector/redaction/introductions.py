@@ -164,7 +164,7 @@ _COMMANDS = {
     option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?[\s,](?:{_ON_THE_LINE}{{0,200}}[\s,])?{_QUOTE}?\Z")
     for option, commands in RULES.commands.items()
 }
-_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS = 240, 8
+_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS, _MIN_WEB_KEY_CHARS = 240, 8, 20
 
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
@@ -220,6 +220,9 @@ _JUDGES: dict[str, _Judge] = {
     "option": _judge_option,
     "argument": lambda place: _argument(place, place.found["open"]),
     "login": _judge_login,
+    "made": lambda place: place.judge(
+        secret_values.WORD, place.found.end(), lambda value: secret_values.is_made(value, at_least=_MIN_WEB_KEY_CHARS)
+    ),
 }
 
 

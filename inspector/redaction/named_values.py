@@ -20,7 +20,8 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -77,8 +78,12 @@ class _Named:
             is_label = found["label"] and not (opened or found["sibling"] or PATTERNS.NEWLINE.search(found["gap"]))
             after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if is_label else None
             return self._judge_assigned(found) or after_label  # `<b>Password:</b> x`
+        if relation == "line below":
+            return self._judge_below(found)
         if relation == "option, clause":
             return self._judge_spaced(start, opened)
+        if relation == "prompt" and not self.follows(PATTERNS.prompt_before, 16):
+            return self._judge_bare(start, ": ", SecretConfidence.LIKELY)
         if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
             return None
         return self._judge_value(start, opened, "," if relation == "argument" else ": ")
@@ -194,36 +199,89 @@ class _Named:
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(PATTERNS.set_before, 160) else None
 
+    def _judge_below(self, found: re.Match[str]) -> Secret | None:
+        """Judge a word alone on the line below: a here-document, a line that `read` takes, what is below a heading."""
+        before = PATTERNS.line_before.search(self.lowered, max(self.start - 160, 0), self.start)
+        is_document = bool(found["here"] or (before and before["document"]))
+        if not (is_document or before) or "$" in self.text[self.start : self.end]:
+            return None
+
+        def is_secret(value: str) -> bool:
+            word = value.strip()
+            is_word = not (any(map(str.isspace, word)) or word.startswith("#") or PATTERNS.no_password.match(word))
+            is_strange = is_document or secret_values.has_letters_and_digits(word)
+            return is_word and is_strange and secret_values.can_be_quoted_secret(word, self.confidence)
+
+        ending = ending_of(found["open"]) if found["open"] else secret_values.LINE
+        return self.place.judge(ending, found.end(), is_secret)
+
     def cells(self) -> Iterator[Secret]:
-        """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        if not PATTERNS.cell_end.match(self.lowered, self.end):
+        """The values below this name in a table, or in the rows of an INSERT."""
+        table = self._table()
+        if table is None:
             return
-        least = max(self.start - _MAX_HEAD_CHARS, 0)
-        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
-        head = PATTERNS.head.match(self.lowered, begins[-1])
-        if head is None or head.end() <= self.end:
-            return
-        separator, start = head["separator"], head.end()
-        column = self.lowered.count(separator, head.start("cells"), self.start)
-        cells = head["cells"].split(separator)
-        may_have_words = separator == "|" and column > 0 and "|" not in head[0][: head.start("cells") - head.start()]
-        while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
-            values, start = row["cells"].split(separator), row.end()
-            is_whole = row["end"] or self.place.is_final
-            words = len(cells) - len(values)  # 1 if words stand before the head's first bar: "Save | User | Password |"
-            is_row = words == 0 or (words == 1 and may_have_words and row[0].lstrip(" ").startswith("|"))
-            if is_whole and is_row and len(row["cells"]) <= _MAX_ROW_CHARS:
-                before = values[: column - words]
-                value = values[len(before)]
-                at = row.start("cells") + sum(map(len, before)) + len(before) * len(separator)
-                at += len(value) - len(value.lstrip(" \"'`*"))
-                text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
-                is_mixed = is_mixed or bool(secret_values.changes_often(text) and PATTERNS.inner_capitals.search(text))
-                if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
-                    yield Secret(at, at + len(text), rule="name of a column")
-            elif not PATTERNS.ruler.fullmatch(row["cells"]):
+        pattern, start, span_in = table
+        while start < self.end + _MAX_TABLE_CHARS and (row := pattern.match(self.lowered, start)) is not None:
+            start, span = row.end(), span_in(row)
+            if span is None:
+                if PATTERNS.ruler.fullmatch(row["cells"]):
+                    continue
                 return
+            value = self.text[slice(*span)]
+            begin = span[0] + len(value) - len(value.lstrip(_AROUND_VALUES))
+            text = PATTERNS.other_cell.sub("", value.strip(_AROUND_VALUES))
+            is_whole = (row["end"] or self.place.is_final) and len(row["cells"]) <= _MAX_ROW_CHARS
+            is_text = pattern is PATTERNS.insert_row and value.endswith("'")
+            is_told = is_whole and (is_text or self._is_strange(text))
+            if is_told and secret_values.can_be_quoted_secret(text, self.confidence):
+                yield Secret(begin, begin + len(text), rule="name of a column")
+
+    def _table(self) -> tuple[re.Pattern[str], int, Callable[[re.Match[str]], tuple[int, int] | None]] | None:
+        """A pattern of the rows below this name, where they begin, and what locates the value of this column in one."""
+        least = max(self.start - _MAX_HEAD_CHARS, 0)
+        columns = PATTERNS.insert_before.search(self.lowered, least, self.start)
+        values = columns and PATTERNS.insert_after.match(self.lowered, self.end)
+        if columns and values:
+            return PATTERNS.insert_row, values.end(), partial(self._inserted, columns["cells"].count(","))
+        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
+        if PATTERNS.cell_end.match(self.lowered, self.end):
+            head = PATTERNS.head.match(self.lowered, begins[-1])
+            if head is not None and head.end() > self.end:
+                return PATTERNS.row, head.end(), partial(self._cell, head)
+        if PATTERNS.column_end.match(self.lowered, self.end) and self.follows(PATTERNS.column_begin, 2):
+            head = PATTERNS.aligned_head.match(self.lowered, begins[-1])
+            if head is not None and head.end() > self.end:
+                return PATTERNS.row, head.end(), partial(self._aligned, head)
+        return None
+
+    def _is_strange(self, cell: str) -> bool:
+        """Whether a cell without quotes is no word or number; it may be a file's name."""
+        if not self._is_strong:
+            return secret_values.is_made(cell)
+        is_mixed = any(map(str.isdigit, cell)) and any(map(str.isalpha, cell))
+        return is_mixed or bool(secret_values.changes_often(cell) and PATTERNS.inner_capitals.search(cell))
+
+    def _inserted(self, column: int, row: re.Match[str]) -> tuple[int, int] | None:
+        items = list(PATTERNS.insert_item.finditer(self.lowered, *row.span("cells")))
+        return items[column].span(1) if column < len(items) else None
+
+    def _cell(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
+        """Where the cell of this column is in a row of as many cells; None if it has others."""
+        separator = head["separator"]
+        column = self.lowered.count(separator, head.start("cells"), self.start)
+        cells, values = head["cells"].split(separator), row["cells"].split(separator)
+        words = len(cells) - len(values)  # 1 if words stand before the head's first bar: "Save | User | Password |"
+        may_have_words = separator == "|" and column > 0 and "|" not in head[0][: head.start("cells") - head.start()]
+        if words and not (words == 1 and may_have_words and row[0].lstrip(" ").startswith("|")):
+            return None
+        start = row.start("cells") + sum(len(value) + len(separator) for value in values[: column - words])
+        return start, start + len(values[column - words])
+
+    def _aligned(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
+        """Where the word is that begins or ends in a row where this name does in the head."""
+        begin, end = self.start - head.start() + row.start(), self.end - head.start() + row.start()
+        words = (word.span() for word in PATTERNS.row_word.finditer(self.text, row.start(), row.end("cells")))
+        return next((word for word in words if word[0] == begin or word[1] == end), None)
 
     def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
         """The second net: words that look like secrets; those of `known` secrets are not among them."""
@@ -440,6 +498,7 @@ _SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
+_AROUND_VALUES = " \"'`*"
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _MAX_LETTERS = 49  # of a word before its first digit
 _STRANGE_CHARS = _BESIDE_CHARS + 40  # of text after a name that decide whether there is such a word
