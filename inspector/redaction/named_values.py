@@ -150,34 +150,15 @@ class _Named:
     def _judge_header(self, start: int, opened: str | None) -> Secret | None:
         """Judge a header's value: the scheme stays, cookies and signatures have several fields."""
         scheme = PATTERNS.scheme.match(self.text, start)
-        is_cookie = self.sign == "cookie"
-        if not (scheme or opened or is_cookie):
-            return self._judge_bare(start, ": ")
-        if scheme and not scheme["known"]:
-            return self._judge_bare(scheme.end(), "=", SecretConfidence.LIKELY)
-
-        def is_secret(text: str) -> bool:
-            value = text.strip()
-            if is_cookie:
-                values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value))
-                return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
-            if scheme and not scheme["line"] and PATTERNS.field_begin.fullmatch(value):
-                return False  # `Token token="x"`: the field introduces it
-            is_one = " " not in value or bool(opened) or bool(scheme and scheme["line"])
-            confidence = SecretConfidence.PASSWORD if scheme else self.confidence
-            return is_one and secret_values.can_be_quoted_secret(value, confidence)
-
-        def is_key(word: str) -> bool:
-            is_field = PATTERNS.field_begin.match(word) is not None
-            return len(word) >= _MIN_KEY_CHARS and secret_values.has_letters_and_digits(word) and not is_field
-
         start = scheme.end() if scheme else start
-        is_line = is_cookie or (scheme is not None and scheme["line"])
-        ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
-        secret = self.place.judge(ending, start, is_secret)
-        if secret is None and scheme and not opened:  # words follow it on the line
-            return self.place.judge(secret_values.WORD, start, is_key)
-        return secret
+        if self.sign == "cookie" or (scheme and scheme["line"]):
+            return self.place.judge(ending_of(opened) if opened else secret_values.FIELDS, start, _has_long_field)
+        if opened:
+            return self._judge_until(ending_of(opened), start)
+        if PATTERNS.field_begin.match(self.text, start):  # `Token token="x"`: the field introduces it
+            return None
+        is_unknown = scheme is not None and not scheme["known"]
+        return self._judge_bare(start, " " if scheme else ": ", SecretConfidence.LIKELY if is_unknown else None)
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
         """Judge what follows a blank: an argument, a clause of SQL, a line of netrc or of settings."""
@@ -392,6 +373,12 @@ class _Named:
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
+def _has_long_field(value: str) -> bool:
+    """Whether a field of a cookie or a signature has a value as sessions and digests have."""
+    values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value.strip()))
+    return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
+
+
 def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     """Whether what is around a name says at once that it has no value, as most in prose and code; see `judge_named`."""
     start, end = found.span()
@@ -489,7 +476,6 @@ def _may_introduce(gap: str) -> bool:
     return PATTERNS.neutral.match(label[1]) is not None
 
 
-_MIN_KEY_CHARS = 12
 _MAX_AFTER_CHARS = 120
 _BEFORE_A_KEY = frozenset("\"'`([{,<:=/|\n\t@!+*>")  # what no name has, nor is before one in an address
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
