@@ -20,8 +20,7 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -198,42 +197,51 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The values below this name in a table, or in the rows of an INSERT."""
-        table = self._table()
-        if table is None:
+        end = PATTERNS.cell_end.match(self.lowered, self.end)
+        head = self._head(is_aligned=end["blanks"] is not None) if end else None
+        if head is None:
             return
-        pattern, start, span_in = table
+        is_insert, start = "insert" in head.re.groupindex, head.end()
+        pattern = PATTERNS.insert_row if is_insert else PATTERNS.row
         while start < self.end + _MAX_TABLE_CHARS and (row := pattern.match(self.lowered, start)) is not None:
-            start, span = row.end(), span_in(row)
-            if span is None:
-                if PATTERNS.ruler.fullmatch(row["cells"]):
-                    continue
+            start, span = row.end(), self._cell(head, row)
+            if span is None and not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
-            value = self.text[slice(*span)]
-            begin = span[0] + len(value) - len(value.lstrip(_AROUND_VALUES))
-            text = PATTERNS.other_cell.sub("", value.strip(_AROUND_VALUES))
             is_whole = (row["end"] or self.place.is_final) and len(row["cells"]) <= _MAX_ROW_CHARS
-            is_text = pattern is PATTERNS.insert_row and value.endswith("'")
-            is_told = is_whole and (is_text or self._is_strange(text))
-            if is_told and secret_values.can_be_quoted_secret(text, self.confidence):
+            if span is None or not is_whole:
+                continue
+            begin = PATTERNS.cell_begin.match(self.text, *span).end()  # type: ignore[union-attr]  # it may match nothing
+            is_text = is_insert and self.text[begin - 1] == "'"
+            text = PATTERNS.other_cell.sub("", self.text[begin : span[1]].rstrip(" \"'`*\\"))
+            if (is_text or self._is_strange(text)) and secret_values.can_be_quoted_secret(text, self.confidence):
                 yield Secret(begin, begin + len(text), rule="name of a column")
 
-    def _table(self) -> tuple[re.Pattern[str], int, Callable[[re.Match[str]], tuple[int, int] | None]] | None:
-        """A pattern of the rows below this name, where they begin, and what locates the value of this column in one."""
+    def _head(self, *, is_aligned: bool) -> re.Match[str] | None:
+        """The head of a table, or the columns of an INSERT, with this name."""
         least = max(self.start - _MAX_HEAD_CHARS, 0)
-        columns = PATTERNS.insert_before.search(self.lowered, least, self.start)
-        values = columns and PATTERNS.insert_after.match(self.lowered, self.end)
-        if columns and values:
-            return PATTERNS.insert_row, values.end(), partial(self._inserted, columns["cells"].count(","))
-        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
-        if PATTERNS.cell_end.match(self.lowered, self.end):
-            head = PATTERNS.head.match(self.lowered, begins[-1])
-            if head is not None and head.end() > self.end:
-                return PATTERNS.row, head.end(), partial(self._cell, head)
-        if PATTERNS.column_end.match(self.lowered, self.end) and self.follows(PATTERNS.column_begin, 2):
-            head = PATTERNS.aligned_head.match(self.lowered, begins[-1])
-            if head is not None and head.end() > self.end:
-                return PATTERNS.row, head.end(), partial(self._aligned, head)
-        return None
+        line = max((least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))))
+        insert = max(self.lowered.rfind("into ", least, self.start), 0)
+        begins = {} if is_aligned else {PATTERNS.insert: insert, PATTERNS.head: line}
+        heads = (
+            pattern.match(self.lowered, begin) for pattern, begin in (begins | {PATTERNS.aligned_head: line}).items()
+        )
+        return next((head for head in heads if head and head.start("cells") <= self.start < head.end("cells")), None)
+
+    def _cell(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
+        """Where the value of this column is in a row; None if the row has other columns."""
+        separator = head["separator"] or ","
+        if separator.isspace() and separator != "\t":  # its word begins or ends where the name does
+            begin, end = self.start - head.start() + row.start(), self.end - head.start() + row.start()
+            spans = (word.span() for word in PATTERNS.row_word.finditer(self.text, row.start(), row.end("cells")))
+            return next((span for span in spans if span[0] == begin or span[1] == end), None)
+        is_insert = "insert" in head.re.groupindex
+        values = PATTERNS.insert_item.findall(row["cells"])[:-1] if is_insert else row["cells"].split(separator)
+        column = self.lowered.count(separator, head.start("cells"), self.start)
+        words = head["cells"].count(separator) + 1 - len(values)  # 1 if words are before a head's first bar
+        if words and not (words == 1 and column and row[0].lstrip(" ").startswith("|")):
+            return None
+        start = row.start("cells") + sum(len(value) + len(separator) for value in values[: column - words])
+        return start, start + len(values[column - words])
 
     def _is_strange(self, cell: str) -> bool:
         """Whether a cell without quotes is no word or number; it may be a file's name."""
@@ -241,28 +249,6 @@ class _Named:
             return secret_values.is_made(cell)
         is_mixed = any(map(str.isdigit, cell)) and any(map(str.isalpha, cell))
         return is_mixed or bool(secret_values.changes_often(cell) and PATTERNS.inner_capitals.search(cell))
-
-    def _inserted(self, column: int, row: re.Match[str]) -> tuple[int, int] | None:
-        items = list(PATTERNS.insert_item.finditer(self.lowered, *row.span("cells")))
-        return items[column].span(1) if column < len(items) else None
-
-    def _cell(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
-        """Where the cell of this column is in a row of as many cells; None if it has others."""
-        separator = head["separator"]
-        column = self.lowered.count(separator, head.start("cells"), self.start)
-        cells, values = head["cells"].split(separator), row["cells"].split(separator)
-        words = len(cells) - len(values)  # 1 if words stand before the head's first bar: "Save | User | Password |"
-        may_have_words = separator == "|" and column > 0 and "|" not in head[0][: head.start("cells") - head.start()]
-        if words and not (words == 1 and may_have_words and row[0].lstrip(" ").startswith("|")):
-            return None
-        start = row.start("cells") + sum(len(value) + len(separator) for value in values[: column - words])
-        return start, start + len(values[column - words])
-
-    def _aligned(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
-        """Where the word is that begins or ends in a row where this name does in the head."""
-        begin, end = self.start - head.start() + row.start(), self.end - head.start() + row.start()
-        words = (word.span() for word in PATTERNS.row_word.finditer(self.text, row.start(), row.end("cells")))
-        return next((word for word in words if word[0] == begin or word[1] == end), None)
 
     def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
         """The second net: words that look like secrets; those of `known` secrets are not among them."""
@@ -484,7 +470,6 @@ _SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
-_AROUND_VALUES = " \"'`*"
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _MAX_LETTERS = 49  # of a word before its first digit
 _STRANGE_CHARS = _BESIDE_CHARS + 40  # of text after a name that decide whether there is such a word
