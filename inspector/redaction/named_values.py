@@ -20,7 +20,7 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ class _Named:
         is_set = self.sign == "pass" and self.lowered[self.end : self.end + 1] in {"=", ":"}
         self.start, self.confidence = start, SecretConfidence.SECRET if is_set else confidence
         self._is_pass = self.sign.startswith(("cred", "pass"))
-        self.is_option = self.text.startswith("-", self.start) and not self.text.startswith("---", self.start)
+        self.is_option = self.text.startswith("-", self.start)
 
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
         """Whether a pattern that ends where the text ends matches right before the name."""
@@ -74,7 +74,7 @@ class _Named:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
-            is_label = found["label"] and not (opened or found["sibling"] or PATTERNS.NEWLINE.search(found["gap"]))
+            is_label = found["label"] is not None
             after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if is_label else None
             return self._judge_assigned(found) or after_label  # `<b>Password:</b> x`
         if relation == "line below":
@@ -141,9 +141,7 @@ class _Named:
         is_ended = PATTERNS.closing.match(self.text, end) or (is_argument and self.text.startswith("<", end))
         if len(value) >= PEEK:
             is_ended = is_argument or len(value.split()) <= 1
-        is_cut = PATTERNS.cut_closing.match(self.text, end) and (
-            is_argument or PATTERNS.bare_element.fullmatch(value) or self.follows(PATTERNS.alone_tag, 48)
-        )
+        is_cut = PATTERNS.cut_closing.match(self.text, end) and (is_argument or PATTERNS.bare_element.fullmatch(value))
         return self._judge_until(secret_values.ELEMENT, start) if is_ended or is_cut else None
 
     def _judge_header(self, start: int, opened: str | None) -> Secret | None:
@@ -169,8 +167,7 @@ class _Named:
                 self.confidence = SecretConfidence.SECRET
             return self._judge_value(start, opened, " ")
         if opened:
-            is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(PATTERNS.sql_before, 160)
-            is_introduced = is_clause or self.follows(PATTERNS.set_before, 160)
+            is_introduced = self.follows(PATTERNS.sql_before, 160) or self.follows(PATTERNS.set_before, 160)
             return self._judge_value(start, opened, " ") if is_introduced else None
         if self.follows(PATTERNS.netrc_before, 160) or self.lowered.startswith(
             ("requirepass", "bindpw", "rootpw"), self.start
@@ -250,8 +247,8 @@ class _Named:
         is_mixed = any(map(str.isdigit, cell)) and any(map(str.isalpha, cell))
         return is_mixed or bool(secret_values.changes_often(cell) and PATTERNS.inner_capitals.search(cell))
 
-    def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
-        """The second net: words that look like secrets; those of `known` secrets are not among them."""
+    def beside(self) -> Iterator[Secret]:
+        """The second net: words that look like secrets."""
         name_end = PATTERNS.name_end.match(self.lowered, self.end)
         limit = self.end + _BESIDE_CHARS
         digit = PATTERNS.digit.search(self.lowered, self.end, limit)
@@ -259,16 +256,11 @@ class _Named:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
-        last = begin + _LIKELY_CHARS if self.sign == "token" and not self._is_strong else limit
         first = max(name_end.end(), digit.start() - _MAX_LETTERS)
-        if first > last:
-            return
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, first, limit):
-            if match.start() > last or (stop and match.start() >= stop.end()):
+            if stop and match.start() >= stop.end():
                 return
-            if any(secret.start <= match.start() < secret.end for secret in known):
-                continue
             gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
@@ -331,9 +323,6 @@ class _Named:
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
         is_made = secret_values.is_made(word, at_least=6 if is_quoted else 8)
         is_group = PATTERNS.group.match(gap) is not None
-        has_mark = PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
-        if not (has_mark or PATTERNS.prose_name.search(self.sign)):
-            return False
         if self._is_strong:
             is_bare_list = self.place.found["many"] and not gap.strip(" \"'`\\")  # `secrets "db-creds-v2" not found`
             is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_bare_list
@@ -341,8 +330,7 @@ class _Named:
         if self._is_pass:
             is_listed = is_group and is_quoted and len(word) >= 8 and self.sign.startswith("passw")
             return is_listed or (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
-        is_random = any(map(secret_values.changes_often, PATTERNS.random_part.findall(word)))
-        is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and is_random)
+        is_alone = is_quoted or gap in (" ", ": ") or len(word) >= 16
         is_near = (is_group and self.sign != "token") or (is_alone and len(gap) <= _LIKELY_CHARS)
         return is_made and len(word) >= 8 and is_near
 
@@ -353,9 +341,7 @@ class _Named:
         is_loose = PATTERNS.LOOSE_GAP.fullmatch(gap) is not None
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
-            value = word[setting.end() :] if setting[0].endswith("=") else ""
-            is_value = "=" not in value and secret_values.has_letters_and_digits(value)
-            return is_value and secret_values.changes_often(value) and not is_loose and self._is_strong
+            return self._is_strong and not is_loose and secret_values.changes_often(word[setting.end() :])
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
@@ -404,7 +390,7 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     first = sorted(introduced, key=attrgetter("start"))[:1]
     yield from first
     yield from (cell for cell in named.cells() if not first or cell.start < first[0].start)
-    yield from named.beside(first)
+    yield from named.beside()
 
 
 def _may_be_in_tag(view: str, start: int) -> bool:
@@ -470,7 +456,6 @@ _SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
-_MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _MAX_LETTERS = 49  # of a word before its first digit
 _STRANGE_CHARS = _BESIDE_CHARS + 40  # of text after a name that decide whether there is such a word
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
