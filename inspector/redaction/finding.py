@@ -363,13 +363,13 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
 
 
 def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:
-    """The matches around each sign, which have the pattern's `before` right before it; nothing is between them."""
-    pattern, span, before = detector.pattern, detector.rule.span, detector.before
+    """The matches around each sign."""
+    pattern, span = detector.pattern, detector.rule.span
     if not span:
         yield from filter(None, map(pattern.match, repeat(text), signs))
         return
     for sign_at in signs:
-        while sign_at >= start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
+        while sign_at >= start:
             near = pattern.search(text, max(start, sign_at - span), sign_at + span)
             match = pattern.match(text, near.start()) if near else None
             if match is None:

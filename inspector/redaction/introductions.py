@@ -35,7 +35,7 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
+    `longest`. `is_idle` rejects most places in a view with
     little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match.
     With `is_exact`, signs and pattern are for the text and not its view.
     """
@@ -43,7 +43,6 @@ class Detector(Struct, frozen=True):
     rule: DetectorRule
     pattern: re.Pattern[str]
     judge: Callable[[FoundIntroduction], Iterable[Secret]]
-    before: re.Pattern[str] | None = None
     is_idle: Callable[[str, re.Match[str]], bool] | None = None
 
 
@@ -227,8 +226,7 @@ _JUDGES: dict[str, _Judge] = {
 
 
 def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
-    before = lazy_pattern(rule.before) if rule.before else None
-    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
+    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)))
 
 
 def _run(name: str, introduction: str, characters: str, at_least: int) -> Detector:

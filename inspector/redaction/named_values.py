@@ -52,30 +52,23 @@ class _Named:
     def __init__(self, place: FoundIntroduction, start: int, confidence: SecretConfidence) -> None:
         self.place, self.text, self.lowered, self.end = place, place.text, place.lowered, place.found.end()
         self.sign: str = place.found["sign"]
+        self.start, self.is_option = start, self.text.startswith("-", start)
         is_set = self.sign == "pass" and self.lowered[self.end : self.end + 1] in {"=", ":"}
-        self.start, self.confidence = start, SecretConfidence.SECRET if is_set else confidence
+        is_token = self.sign == "token" and self.is_option
+        self.confidence = SecretConfidence.SECRET if is_set or is_token else confidence
+        self._is_strong = self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
         self._is_pass = self.sign.startswith(("cred", "pass"))
-        self.is_option = self.text.startswith("-", self.start)
+        self._is_read = self.lowered[max(start - 4, 0) : place.found.start()].endswith(("get", "get_"))
 
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
         """Whether a pattern that ends where the text ends matches right before the name."""
         return pattern.search(self.lowered, max(self.start - chars, 0), self.start) is not None
 
-    @property
-    def _is_strong(self) -> bool:
-        return self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
-
-    @property
-    def _is_read(self) -> bool:
-        """Whether it is the name of what is read, `get_password(...)`."""
-        return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
-
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
-            is_label = found["label"] is not None
-            after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if is_label else None
+            after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if found["label"] else None
             return self._judge_assigned(found) or after_label  # `<b>Password:</b> x`
         if relation == "line below":
             return self._judge_below(found)
@@ -83,7 +76,8 @@ class _Named:
             return self._judge_spaced(start, opened)
         if relation == "prompt" and not self.follows(PATTERNS.prompt_before, 16):
             return self._judge_bare(start, ": ", SecretConfidence.LIKELY)
-        if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
+        is_set = self.is_option or self.follows(PATTERNS.setter, 64)
+        if relation == "argument" and (self.text.startswith("--", start) or not is_set):
             return None
         return self._judge_value(start, opened, "," if relation == "argument" else ": ")
 
@@ -163,8 +157,6 @@ class _Named:
         if spoken is not None:
             return Secret(*spoken.span("words"))
         if self.is_option:
-            if self.sign == "token":
-                self.confidence = SecretConfidence.SECRET
             return self._judge_value(start, opened, " ")
         if opened:
             is_introduced = self.follows(PATTERNS.sql_before, 160) or self.follows(PATTERNS.set_before, 160)
@@ -182,15 +174,11 @@ class _Named:
         is_document = bool(found["here"] or (before and before["document"]))
         if not (is_document or before) or "$" in self.text[self.start : self.end]:
             return None
-
-        def is_secret(value: str) -> bool:
-            word = value.strip()
-            is_word = not (any(map(str.isspace, word)) or word.startswith("#") or PATTERNS.no_password.match(word))
-            is_strange = is_document or secret_values.has_letters_and_digits(word)
-            return is_word and is_strange and secret_values.can_be_quoted_secret(word, self.confidence)
-
         ending = ending_of(found["open"]) if found["open"] else secret_values.LINE
-        return self.place.judge(ending, found.end(), is_secret)
+        word = self.place.value(ending, found.end())[0].strip()
+        is_word = not (any(map(str.isspace, word)) or word.startswith("#") or PATTERNS.no_password.match(word))
+        is_value = is_word and (is_document or secret_values.has_letters_and_digits(word))
+        return self._judge_until(ending, found.end()) if is_value else None
 
     def cells(self) -> Iterator[Secret]:
         """The values below this name in a table, or in the rows of an INSERT."""
