@@ -18,12 +18,12 @@ text, such as a request with all messages so far, is scanned where it differs fr
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import accumulate, repeat
+from itertools import repeat
 from operator import attrgetter, itemgetter
 from sys import maxsize
 
@@ -82,17 +82,11 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def secrets_of(texts: Iterable[str]) -> Iterator[tuple[str, list[Secret]]]:
-    """Each text, in any order, with its secrets; of most short ones, one search for signs says that they have none."""
-    plain: list[str] = []
-    others: list[str] = []
+    """Each text with its secrets; of most short ones, a search for signs says that they have none."""
     for text in texts:
-        (plain if len(text) <= _SHORT and _is_plain(text) else others).append(text)
-    joined = "\0".join(plain)  # no sign has a zero in it
-    ends = list(accumulate(len(text) + 1 for text in plain))
-    starts = _OF_ANY.starts(f"{joined}\0{joined.lower()}") if plain else ()
-    having = {bisect_right(ends, start % ends[-1]) for start in starts}
-    yield from ((text, []) for number, text in enumerate(plain) if number not in having)
-    for text in (*others, *(plain[number] for number in having)):
+        if len(text) <= _SHORT and _is_plain(text) and not _OF_ANY.starts(f"{text}\0{text.lower()}"):
+            yield text, []
+            continue
         finder = Finder(text)
         finder.scan(is_final=True)
         yield text, finder.found()

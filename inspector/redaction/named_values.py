@@ -161,9 +161,7 @@ class _Named:
         if opened:
             is_introduced = self.follows(PATTERNS.sql_before, 160) or self.follows(PATTERNS.set_before, 160)
             return self._judge_value(start, opened, " ") if is_introduced else None
-        if self.follows(PATTERNS.netrc_before, 160) or self.lowered.startswith(
-            ("requirepass", "bindpw", "rootpw"), self.start
-        ):
+        if self.follows(PATTERNS.netrc_before, 160):
             return self._judge_bare(start, "=", SecretConfidence.PASSWORD)
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(PATTERNS.set_before, 160) else None
