@@ -12,7 +12,6 @@ run is one value.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from itertools import product
 from typing import TypeAlias
 
@@ -69,7 +68,10 @@ def _shapes() -> Iterator[KeyShape]:
 
 
 KEYS = tuple(_shapes())
-
+_BY_FIRST: dict[str, list[KeyShape]] = {}
+for _key in sorted(KEYS, key=lambda key: -len(key.prefix)):
+    _BY_FIRST.setdefault(_key.prefix[0], []).append(_key)
+_KEY_RUNS = {signs: secret_values.PatternRun(lazy_pattern(f"[{signs}]*")) for signs in {key.secret for key in KEYS}}
 _MIN_KEY_CHARS = min(len(key.prefix) + key.at_least for key in KEYS)
 _PREFIXES = (*dict.fromkeys(key.prefix for key in KEYS), "eyJ", *map("".join, product("MNO", "DTjz")))
 """What keys begin with; those of Discord's bots begin with digits in base 64."""
@@ -83,35 +85,19 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
     """The key whose prefix begins a run, if it is one."""
     text, at, is_final = place.text, place.found.start(), place.is_final
     begins = names.begins_word(text, at, place.free_at)
-    for key in _by_first().get(text[at], ()):
+    for key in _BY_FIRST.get(text[at], ()):
         if text.startswith(key.prefix, at) and (begins or not key.prefix[0].isalnum()):
-            start, run = at + len(key.prefix), _key_run(key.secret)
+            start, run = at + len(key.prefix), _KEY_RUNS[key.secret]
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
-            if len(body) >= key.at_least and (not key.must_mix or any(map(_is_random, PATTERNS.segment.findall(body)))):
+            words = PATTERNS.segment.findall(body)
+            is_random = any(len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word) for word in words)
+            if len(body) >= key.at_least and (is_random or not key.must_mix):
                 return replace(Secret.of(text, start, run, is_final=is_final), rule=f"prefix {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
         if match is not None and secret_values.is_mixed(match["body"]):
             return replace(Secret.of(text, match.start("body"), _TOKEN_REST, is_final=is_final), rule=name)
     return None
-
-
-def _is_random(word: str) -> bool:
-    """Whether one of the words that dashes and the like join looks random, or is longer than words are."""
-    return len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word)
-
-
-@cache
-def _key_run(characters: str) -> secret_values.PatternRun:
-    return secret_values.PatternRun(re.compile(f"[{characters}]*"))
-
-
-@cache
-def _by_first() -> dict[str, list[KeyShape]]:
-    return {
-        first: sorted((key for key in KEYS if key.prefix[0] == first), key=lambda key: -len(key.prefix))
-        for first in {key.prefix[0] for key in KEYS}
-    }
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
