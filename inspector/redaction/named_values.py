@@ -2,9 +2,9 @@ r"""The value of a name: `DB_PASSWORD=x`, `the API key for staging is x`, `<key>
 
 A name alone introduces nothing; what is between it and a word (the gap) and what the word looks like decide together.
 
-1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
-   JSON, HTML and addresses. Then a value in quotes may be anything but a placeholder or prose, and a bare one anything
-   but code and the first word of a sentence.
+1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of JSON,
+   HTML and addresses, or the end of a line (a here-document, a heading), or the rows of a table or an INSERT. A value
+   in quotes may be anything but a placeholder or prose, and a bare one anything but code and a sentence's first word.
 2. The second net: no relation has to be known. A word with letters and digits, up to 160 characters after the name, is
    a secret if it is strange enough for what the gap says. After a copula, a sign, markup or words like `value`, letters
    and digits suffice (`hunter2`). After other words, it must look made: a part of it is no word with a number
@@ -122,7 +122,7 @@ class _Named:
         return secret or judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
-        return self.place.judge(ending, start, lambda one: secret_values.can_be_quoted_secret(one, self.confidence))
+        return self.place.judge(ending, start, lambda value: secret_values.can_be_quoted_secret(value, self.confidence))
 
     def _judge_element(self, start: int, *, is_argument: bool) -> Secret | None:
         """Judge the text of an element, which must be closed, or be the end of the text.
