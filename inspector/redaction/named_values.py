@@ -243,9 +243,10 @@ class _Named:
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
         first = max(name_end.end(), digit.start() - _MAX_LETTERS)
+        last = begin + _LIKELY_CHARS if self.sign == "token" and not self._is_strong else limit
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, first, limit):
-            if stop and match.start() >= stop.end():
+            if match.start() > last or (stop and match.start() >= stop.end()):
                 return
             gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
@@ -284,8 +285,7 @@ class _Named:
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
             is_mixed = secret_values.has_letters_and_digits(word) or any(map(str.isupper, joined))
             is_told = bool(gap.strip()) or secret_values.is_made(joined)
-            is_list = after[0] != ":" and not (is_told and is_mixed)
-            if is_value and not is_list:
+            if is_value and (after[0] == ":" or (is_told and is_mixed)):
                 return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
             if after[0] == ":":
                 is_secret = secret_values.is_made(word) and self._introduces(word, gap, at)
