@@ -485,7 +485,7 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCal
             lost = layers.compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
-            yield from _observed(trace.turns[part.turn - 1], part, answered)
+            yield from _observed(trace.turns, part, answered)
             continue
         calling = [PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
         if part.part.startswith("call:"):
@@ -515,15 +515,18 @@ def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
                 yield PlacedResult(ToolResult(content, end), Location(number, own.name, end))
 
 
-def _observed(turn: Turn, part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
     """The results that an agent writes as words of the user after structured calls: smolagents (`ActionStep`).
 
     `Observation:` before what the calls returned, a line each, or `Error:` before why the step failed. All calls share
-    an error, and lines that are not as many as the calls.
+    an error, and lines that are not as many as the calls. At its step limit, another system prompt is before them.
     """
+    turn = turns[part.turn - 1]
     text = turn.part("text") if turn.role is Role.USER and part.part == "text" else None
     head = _OBSERVATION.match(text.text) if text is not None and calls else None
-    if text is None or head is None or calls[0].location.turn != part.turn - 1:
+    if text is None or head is None:
+        return
+    if any(between.role is not Role.SYSTEM for between in turns[calls[0].location.turn : part.turn - 1]):
         return
     whole = Range(head.end(), len(text.text))
     lines = [Range(line.start(), line.end()) for line in _LINE.finditer(text.text, whole.start)]

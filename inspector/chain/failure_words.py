@@ -10,6 +10,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.scanning import lazy_pattern
 
 _ERROR_WORDS_TABLE = (
@@ -350,6 +351,35 @@ def fails_within(line: str) -> bool:
     folded = line.casefold()
     may = any(sign in folded for sign in SIGNS_WITHIN) or _UNFOLDED.search(line) is not None
     return may and _WITHIN.search(line) is not None
+
+
+# What frameworks write in place of a result whose tool raised an exception or is not there: Qwen-Agent (`An error
+# occurred when calling tool`), CrewAI (`I encountered an error while trying to use the tool`, `Action 'x' not found`),
+# CAMEL (`Execution of function x failed`), Dify (`tool invoke error`), LlamaIndex (`Encountered error`), MCP's SDK.
+_TOOL_FAILED = lazy_pattern(
+    r"\s*(?:(?:(?:an )?error (?:occurred )?(?:when |while |in )?(?:calling|executing|running|invoking)|"
+    r"failed to (?:call|execute|run|invoke)) (?:the |async )?(?:tool|function)\b"
+    r"(?: ['\"`]?(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3}))?|"
+    r"execution of (?:tool|function|action) \S{1,80} failed\b|"
+    r"i encountered an error while trying to use the tool\b|action ['\"`]?\S{1,80} (?:not found|don['’]?t exist)\b|"
+    r"(?:the )?tool (?:['\"`]?\S{1,80}['\"`]? )?(?:returned|raised) (?:an? )?(?:error|exception)\b|tool invoke error:|"
+    r"\S{1,4} ?tool error: |\[tool error\]|encountered (?:an )?error: \S|unhandled (?:error|exception): \S|"
+    r"exception (?:encountered: |(?:while|when|during) (?:calling|executing|invoking|running) )\S|"
+    r"(?:functiontool )?\w{1,80} raised \w{1,60}(?:error|exception): )",
+    re.IGNORECASE,
+)
+
+
+def tool_failure(text: str, tool: str) -> str | None:
+    """The line of a framework's words for a tool that raised an exception or is not there; None if there are none.
+
+    Words that name another tool than the called one are what the call looked up.
+    """
+    match = _TOOL_FAILED.match(text)
+    if match is None or (match["tool"] and bare_name(match["tool"]) != bare_name(tool)):
+        return None
+    line, _, below = text.strip().partition("\n")
+    return (line.endswith(":") and first_line(below)) or line
 
 
 def _any_of(where: _Where) -> re.Pattern[str]:

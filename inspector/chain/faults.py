@@ -112,8 +112,16 @@ def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
         hint = "Give every call a unique id."
         yield _at(placed.location, rules.DUPLICATE_CALL_ID, message, hint)
     for orphan in pairing.orphans:
+        if orphan.result.call_id is None and _REFUSED_FORM.match(orphan.result.content) is not None:
+            continue  # the agent tells the model that its answer, which has no call, could not be read
         named = f" for call {quoted(orphan.result.call_id)}" if orphan.result.call_id else ""
         yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} does not answer an open call.")
+
+
+_REFUSED_FORM = lazy_pattern(  # of LangChain (`ReActSingleInputOutputParser`, `AgentExecutor`)
+    r"\s{0,8}(?:Invalid Format: Missing 'Action|Invalid or incomplete response|Could not parse LLM output|"
+    r"Parsing LLM output produced both)"
+)
 
 
 def _missing_results(trace: Trace, steps: Sequence[Step]) -> Iterator[Diagnostic]:

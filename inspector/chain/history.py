@@ -19,6 +19,7 @@ from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.wire.provider_json import parse_json
 
 _SUMMARY = re.compile(
     r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE
@@ -166,7 +167,9 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
             message = f"{model}, and the request of turn {place.request} has {read}."
             there = Range(0, len(sent.get(call.part, "")))
             yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
-    gone = next((own for own in turn.calls if own.id and own not in kept), None)
+    as_words = _calls_as_words(sent.get("text", "")) if len(kept) < len(turn.calls) else ()
+    left_out = (own for own in turn.calls if own.id and own not in kept)
+    gone = next((own for own in left_out if (own.name, _unquoted(texts.get(own.part, ""))) not in as_words), None)
     if gone is not None:
         message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
         yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
@@ -242,6 +245,8 @@ def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str])
         return
     if place.turn.role is Role.ASSISTANT and (sent.endswith(own) or added_observation(own, sent) is not None):
         return  # the client itself wrote the beginning of the answer, or added the result to the call
+    if place.turn.role is Role.ASSISTANT and (_prints_object(own, sent) or _adds_calls(place.turn, own, sent)):
+        return
     message = f"The request of turn {place.request} has another version of this message: {quoted(sent)} (rewritten)."
     yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
 
@@ -258,6 +263,55 @@ def added_observation(own: str, sent: str) -> str | None:
 
 
 _OBSERVATION = "Observation:"
+
+
+def _prints_object(own: str, sent: str) -> bool:
+    """Whether texts differ only in how an object is printed: LlamaIndex's ReAct agent has `{'a': None}` for JSON."""
+    start = own.rfind("{", 0, shared_prefix(own, sent) + 1)
+    return start >= 0 and own[:start] == sent[:start] and _unquoted(own[start:]) == _unquoted(sent[start:])
+
+
+def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
+    """Whether a client added nothing to an answer but the stop word that ended it and the calls, as words.
+
+    smolagents does: `Calling tools:`, then a list of the structured calls, or of one whose argument is the code that
+    the answer contains.
+    """
+    if not sent.startswith(own):
+        return False
+    added = sent[len(own) :].lstrip()
+    frame, _, listed = added.partition(_CALLING)
+    calls = _calls_as_words(sent)
+    made = {_unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
+    is_known = all(arguments in made or arguments in _unquoted(own) for _, arguments in calls)
+    return frame.strip() in {"", *_stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
+
+
+def _stop_words(turn: Turn) -> Sequence[str]:
+    """The stop words of an answer's request."""
+    parameters = parse_json(turn.generation.parameters) if turn.generation and turn.generation.parameters else None
+    stop = parameters.get("stop") if isinstance(parameters, dict) else None
+    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
+
+
+def _calls_as_words(text: str) -> Sequence[tuple[str, str]]:
+    """The names and, without quotes, the arguments of the calls that smolagents lists at the end of a message."""
+    listed = _unquoted(text.partition(_CALLING)[2])
+    if not listed.endswith("}}]"):
+        return []
+    return [(match["name"], match["arguments"]) for match in _LISTED_CALL.finditer(listed)]
+
+
+def _unquoted(text: str) -> str:
+    """A text as JSON, Python and code within a string have it alike: without quotes, escapes and white space."""
+    return _QUOTING.sub("", _PYTHON_WORDS.sub(lambda word: _JSON_WORDS[word[0]], text))
+
+
+_CALLING = "Calling tools:"
+_LISTED_CALL = re.compile(r"function:\{name:(?P<name>[^,{}]{1,200}),arguments:(?P<arguments>.*?)\}\}(?=\]$|,\{id:)")
+_QUOTING = re.compile(r"\\+[nrt]|[\s\"'\\]+")
+_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
+_PYTHON_WORDS = re.compile(r"\b(?:None|True|False)\b")
 
 
 def _without_reasoning(text: str) -> str:

@@ -340,7 +340,7 @@ def _denies_in_data(call: ToolCall, effect: Effect, text: str) -> bool:
         return effect.kind is EffectKind.PROBE and _finds_none(text)
     if _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _finds_none(text):
         return True
-    if is_lookup and (_is_denial_of_search(text) or _is_empty_page(text)):
+    if is_lookup and _is_empty_page(text):
         return True
     is_check = is_lookup or tool.partition("_")[0] in _ASKING_VERBS
     return _denies_first(call, text, frozenset() if is_check else frozenset(tool.split("_")))
@@ -360,13 +360,6 @@ def _denies_first(call: ToolCall, text: str, about: frozenset[str]) -> bool:
     is_about = not about or name in ("found", "exists") or not about.isdisjoint(name.split("_"))
     others = [(key, other) for key, other in fields.items() if key != name]
     return is_about and not any(other is True or key.startswith("error") for key, other in others)
-
-
-def _is_denial_of_search(text: str) -> bool:
-    """Whether a line says in another language that nothing was found: "Keine Dateien gefunden für x"."""
-    told = text.strip()
-    is_line = len(told) <= _LONGEST_NO and "\n" not in told
-    return is_line and re.search(MISSING_IN_LANGUAGES, told, re.IGNORECASE) is not None
 
 
 def _is_empty_page(text: str) -> bool:

@@ -24,14 +24,13 @@ from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, te
 from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
-from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.refusals import is_not_taken
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
 from weaklink.inspector.chain.steps import Certainty, Recovery, ResultKind, Said, Speech, Step, StepOutcome
-from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
+from weaklink.inspector.chain.substitutes import NamedWays, Substitutes
 from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Location
@@ -196,31 +195,13 @@ class RecoveryAnalysis:
                 one in other or other in one for one in lost for other in won if len(one) > _MIN_STEM_CHARS
             )
             is_respelt = is_respelt or are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
-            if not wanted or is_respelt or are_spoken_alike(won, answer | request) or self._is_name_of(new, old, later):
+            if not wanted or is_respelt or are_spoken_alike(won, answer | request) or _is_number_for_word(new, old):
                 continue
             named = [clause for clause in clauses if are_spoken_alike(wanted, spoken_words(clause.text))]
             is_again = any(old in step.call.raw_arguments for step in self._steps[later.number :] if step.is_good)
             if named and not is_again and not any(clause.denies or clause.supposes for clause in named):
                 return True
         return False
-
-    def _is_name_of(self, new: str, old: str, later: Step) -> bool:
-        """Whether a value is a date or a number for a word, or one that a result gives it (`"work": "A2"`)."""
-        if any(map(str.isdigit, new)) and not any(map(str.isdigit, old)):
-            return True
-        return self._facts.is_given(old.casefold(), {new.casefold()}, later)
-
-    def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
-        """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""
-        told = self._statements.in_reply(self._calls[failed.number]) if judged.rule is VerdictRule.CLAIMED else None
-        other = self._named_ways.after(failed, told) if told is not None else None
-        if other is None or told is None or judged.statement is None:
-            return None
-        own = call_words(self._steps[other - 1])
-        own = own if is_not_installed(failed) else own - call_words(failed)
-        if own.isdisjoint(folded_names(judged.statement.text)):
-            return None
-        return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), told
 
     def agreed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the user agreed to after the agent had told of the failure."""
@@ -347,7 +328,7 @@ def with_recoveries(
         if VerdictRule.REPRODUCED in step.rules:  # the user knows of it; nothing need be said
             said[step.number] = judged if judged.said is Said.REPORTED else Judged(None)
             continue
-        if (way := analysis.claimed_way(step, judged) or analysis.agreed_way(step, judged)) is not None:
+        if (way := analysis.agreed_way(step, judged)) is not None:
             found[step.number], said[step.number] = way
             continue
         if analysis.answers_question(step, judged):
@@ -363,6 +344,11 @@ def with_recoveries(
         for step in steps
     )
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
+
+
+def _is_number_for_word(new: str, old: str) -> bool:
+    """Whether a value is a date or a number for a word."""
+    return any(map(str.isdigit, new)) and not any(map(str.isdigit, old))
 
 
 def _as_answer(step: Step) -> Step:

@@ -108,7 +108,8 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
 
 
 # Words for a call whose arguments or name could not be taken, of OpenHands, Hermes Agent, Kimi CLI, Codex, Claude
-# Code, LangGraph, the AI SDK, OpenCode, Pydantic AI, OpenAI's Agents SDK, Strands, `llm`, MCP.
+# Code, LangGraph, the AI SDK, OpenCode, Pydantic AI, OpenAI's Agents SDK, Strands, `llm`, MCP, Semantic Kernel, and of
+# Python itself, whose message LlamaIndex passes on.
 _NOT_TAKEN = lazy_pattern(
     r"\s*(?:(?:<tool_use_error>|<system>)?(?:mcp error -?\d{1,6}: |error: ){0,2})(?:"
     r"error (?:validating|invoking|parsing|decoding) (?:the )?(?:json |function )?(?:tool|arguments?|input|call)\b|"
@@ -117,6 +118,8 @@ _NOT_TAKEN = lazy_pattern(
     r"the \S{1,80} tool was called with invalid arguments|\d{1,4} validation errors?\b|"
     r"an error occurred while (?:running|parsing|validating) the tool\b|"
     r"(?:input|schema|arguments?) ?validation ?error\b|validation failed for (?:the )?(?:input|tool|arguments?)\b|"
+    r"the tool call (?:with name \S{1,80} is not part of|arguments are malformed)\b|"
+    r"[\w.<>]{1,80}\(\) (?:missing \d{1,2} required|got (?:an unexpected|multiple values)|takes (?:from )?\d{1,2})\b|"
     r"unknown tool\b|tool \S{1,80} (?:was )?(?:not found|does not exist)\b|\S{1,80} is not a valid tool\b)",
     re.IGNORECASE,
 )

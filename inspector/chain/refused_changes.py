@@ -120,9 +120,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     if not is_english:
         others = " ".join(word for index, word in enumerate(words) if index != done)
         refuses = is_change and (
-            _denies_plainly(others)
-            or (_ALREADY.search(clause) is not None and names[0].startswith(_BOOKS))
-            or (done is None and _TAKEN.search(clause) is not None)
+            _denies_plainly(others) or (_ALREADY.search(clause) is not None and names[0].startswith(_BOOKS))
         )
     elif done is None and _RESTRICTS.isdisjoint(names):
         refuses = _REFUSES.search(clause) is not None or (is_change and _says_it_was_not(names[0], clause))
@@ -181,11 +179,6 @@ _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
     r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
     r"marked|moved|closed|cleared|copied|enabled|published)\W*$"
-)
-_TAKEN = lazy_pattern(
-    r"(?<!: )\b(?:belegt|ausgebucht|ausverkauft|occupée?|sommes complets|épuisée?|agotad[oa]|esgotad[oa]|lotad[oa]|"
-    r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
-    r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
 _ALREADY = lazy_pattern(
     r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"

@@ -29,6 +29,7 @@ from weaklink.inspector.chain.failure_words import (
     first_line,
     last_line,
     own_error,
+    tool_failure,
 )
 from weaklink.inspector.chain.negative_answers import NEVER_SAYS_NO
 from weaklink.inspector.chain.reader_messages import (
@@ -395,6 +396,9 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     effect = main_effect(effects)
     if (login := _page_of_login(call, text)) is not None:
         return login
+    failed = tool_failure(text, call.name or "")
+    if failed is not None and (effect is None or not _may_show(call, effect, text)):
+        return failed
     if effect is None:
         return error_line(text) or denial(call, effect, text)
     if only_shows(effect):
@@ -404,6 +408,12 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect.kind in (EffectKind.READ, EffectKind.PROBE):
         return _error_of_lookup(call, effect, text)
     return None if ends_well(effect, text) else _error_of_work(call, effects, effect, text)
+
+
+def _may_show(call: ToolCall, effect: Effect, text: str) -> bool:
+    """Whether a text may be what a call shows, such as a log, and not words about the call, which name its tool."""
+    is_named = call.name is not None and call.name in first_line(text)
+    return only_shows(effect) or (shows_content(effect, call.name or "") and not is_named)
 
 
 def states_code_in_content(call: ToolCall, framed: Framed) -> bool:

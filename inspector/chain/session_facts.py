@@ -7,7 +7,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
 
@@ -362,20 +361,6 @@ class SessionFacts:
                 naming.setdefault(url, set()).add(step.number)
         return naming
 
-    @cached_property
-    def _given(self) -> dict[tuple[str, str], int]:
-        """For each name and a value that a result gives it (`"work": "A2"`) the number of the first such step."""
-        given: dict[tuple[str, str], int] = {}
-        for step in self.steps:
-            text = step.result.content[:MAX_READ_CHARS].casefold() if step.result is not None else ""
-            for match in _GIVEN.finditer(text):
-                given.setdefault((match["name"], match["value"]), step.number)
-        return given
-
-    def is_given(self, name: str, values: AbstractSet[str], before: Step) -> bool:
-        """Whether a result before a step gives one of some values to a name, all in lower case."""
-        return any(self._given.get((name, value), before.number) < before.number for value in values)
-
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
@@ -524,7 +509,6 @@ _WHEN = lazy_pattern(
     r"sun)day|heute|(?<!guten )morgen|übermorgen|aujourd['’]hui|demain|hoy|mañana|oggi|domani|hoje|amanhã|vandaag|"
     r"imorgon|i morgen|сегодня|завтра|сьогодні|dziś|jutro|dnes|zítra|bugün|yarın)\b|今天|明天|今日|明日|오늘|내일"
 )
-_GIVEN = lazy_pattern(r"(?<!\w)(?P<name>\w{1,80})(?=[\"'`]?\s?[:=]\s?[\"'`]?(?P<value>[\w.-]{1,80})(?![\w.-]))")
 _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
 _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*")

@@ -1,4 +1,4 @@
-"""Decides which requests belong to one session: requests and answers in, the turns of traces out.
+r"""Decides which requests belong to one session: requests and answers in, the turns of traces out.
 
 Theory of operation. Clients send the whole conversation with every request, and most send no id of it. So a request is
 compared by digests of its messages with what the traces so far ended with:
@@ -8,6 +8,13 @@ compared by digests of its messages with what the traces so far ended with:
     request 2       system, "Oslo?", "Rain.", "Bergen?"            continues trace 1; only "Bergen?" is a new turn
     the same again  system, "Oslo?", "Rain.", "Bergen?"            repeats it: attempt 2, and no new turn
     request 3       system, "Oslo?", "Rain.", "Paris?"             begins trace 2, a fork of trace 1
+
+Some agents add all that happens to the text of their only message, as LangChain's ReAct does (`{agent_scratchpad}`).
+There the digests of the text before the answer, of the answer, and of the text behind it are compared:
+
+    request 1       "Oslo?\nThought:"                              begins trace 3
+    answer 1        " I look."                                     is its turn 2
+    request 2       "Oslo?\nThought: I look.\nObservation: 4"      continues trace 3 with turn 3, "\nObservation: 4"
 
 `fingerprints` makes the digests, which ignore what clients change when they send an answer back (reasoning, outer white
 space, how arguments are spelled). `trace_matching` finds the trace (`SessionMatch`): by the session's id, else within

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -23,6 +24,7 @@ from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
 
 _SIZE = 16
+_GAPS, _MAX_REST = 3, 400
 
 _REASONING = lazy_pattern(
     r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
@@ -179,6 +181,37 @@ class RunningDigest:
         return self._state.copy().digest()
 
 
+class Gap(NamedTuple):
+    """A place in a prompt where the answer may be added: its start, and digests of the text before and behind it.
+
+    LangChain's prompts have the answers at their end (`Thought:`), or before their last line (`(reminder to respond in
+    a JSON blob no matter what)`). `rest_length` counts the code points behind it.
+    """
+
+    start: int
+    before: bytes
+    rest_length: int
+    rest: bytes
+
+
+def gaps_of(prompt: str) -> tuple[Gap, ...]:
+    """Where an answer may be added to a prompt: before each of its last line ends, and last, at its end."""
+    starts = [len(prompt)]
+    while len(starts) <= _GAPS and (end := prompt.rfind("\n", max(len(prompt) - _MAX_REST, 0), starts[-1])) >= 0:
+        starts.append(end)
+    before = RunningDigest()
+    gaps: list[Gap] = []
+    for start in reversed(starts):
+        before.add(prompt[before.length : start])
+        gaps.append(Gap(start, before.value, len(prompt) - start, text_digest(prompt[start:])))
+    return tuple(gaps)
+
+
+def text_digest(text: str) -> bytes:
+    """The digest of a text, as that of a `RunningDigest`."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+
+
 def _compared_texts(turn: Turn) -> list[str]:
     """The texts of a turn that are compared, its `text` first."""
     texts = [part.text for part in turn.parts if part.name in {"text", "refusal"}]
@@ -228,6 +261,15 @@ def raw_prompt(request: DecodedRequest) -> str | None:
     prompts = [turn for turn in request.turns if turn.role is Role.USER]
     part = prompts[0].part("text") if len(prompts) == 1 else None
     return None if part is None else part.text
+
+
+def only_text(turns: Sequence[Turn]) -> str | None:
+    """The text of a request's only message beside the system prompt; None if it has several, or other parts."""
+    messages = turns[count_system(turns) :]
+    if len(messages) != 1 or messages[0].role is not Role.USER:
+        return None
+    texts = [part for part in messages[0].parts if not part.name.startswith(WIRE_PREFIX)]
+    return texts[0].text if len(texts) == 1 and texts[0].name == "text" else None
 
 
 def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:

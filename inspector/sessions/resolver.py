@@ -13,7 +13,8 @@ from weaklink.inspector import model
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.sessions import fingerprints, trace_matching
 from weaklink.inspector.sessions.exchange import RequestHead
-from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache
+from weaklink.inspector.sessions.session_cache import CachedTrace, PromptEnd, SessionCache
+from weaklink.inspector.text import Range
 from weaklink.inspector.titles import first_words
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
 from weaklink.inspector.wire.provider_json import parse_json
@@ -48,7 +49,7 @@ class _OpenRequest(Struct, frozen=True):
     request: bytes
     last_message: bytes
     raw: bool
-    text: fingerprints.RunningDigest | None
+    gaps: tuple[fingerprints.Gap, ...]
     before: bytes
     prefill: model.Turn | None
     answer: int
@@ -136,12 +137,13 @@ class SessionResolver:
             whole = fingerprints.joined(waiting.prefill, turn)
             trace.history.add_joined(waiting.answer, whole)
             self._add_joined(waiting, fingerprints.message_digest(whole))
-        if waiting.text is not None:
-            text = turn.part("text")
-            waiting.text.add(text.text if text else "")
-            self._cache.mark_text(trace, waiting.text.length, waiting.text.value)
+        text = part.text if waiting.gaps and (part := turn.part("text")) is not None else ""
+        for gap in waiting.gaps if text else ():
+            shortest = gap.start + len(text) + gap.rest_length
+            end = PromptEnd(gap, len(text), fingerprints.text_digest(text), trace, shortest)
+            self._cache.mark_text(end)
             if trace.request == waiting.request:
-                trace.text_answers.add(waiting.text.value)
+                trace.text_answers.add(end)
         if trace.request == waiting.request:
             self._end_at(trace, chain)
             trace.last_answer = chain
@@ -179,7 +181,7 @@ class SessionResolver:
         trace.retry_count = count
         trace.request_keys.add(features.query.request_key)
         name = self._await(features, trace, turns=0)
-        if features.begins or features.text is not None:
+        if features.begins or (features.prompt is not None and (features.raw or trace.is_one_text)):
             request: model.SentRequest | None = trace.history.repeat(trace.turns)
         else:
             request = _sent(features, trace, {})
@@ -190,8 +192,8 @@ class SessionResolver:
     ) -> SessionAssignment:
         trace, prints, turns = _cached_trace(session_match), features.query.prints, features.turns
         before, first = fingerprints.count_system(turns), trace.turns + 1
-        if session_match.known_length:
-            new, known = split_text(turns[before:], session_match.known_length)[1:], 0
+        if session_match.growth is not None:
+            new, known = split_text(turns[before:], session_match.growth)[1:], 0
         else:
             new, known = turns[before + session_match.known :], session_match.known
         indexes: Sequence[int] = range(before + known, len(turns))
@@ -201,8 +203,9 @@ class SessionResolver:
             trace.system_words = prints.system_words
         self._cache.leave_end(trace)
         self._set_request(features, trace, known=known, observed=True)
+        trace.is_one_text = session_match.growth is not None
         name = self._assign_request_id(features, trace, len(new))
-        if session_match.known_length or features.begins:
+        if session_match.growth is not None or features.begins:
             request: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, new, dict(enumerate(range(first, first + len(new))))
             )
@@ -225,10 +228,11 @@ class SessionResolver:
             trace.group, trace.has_siblings, first.has_siblings = first.group, True, True
         self._cache.add(trace)
         self._set_request(features, trace, known=session_match.known, observed=session_match.observed)
-        turns = marked_history(split_text(features.turns, session_match.known_length))
+        trace.is_one_text = session_match.growth is not None
+        turns = marked_history(split_text(features.turns, session_match.growth))
         facts = facts_of(head, request, features, own_id, session_match)
         name = self._assign_request_id(features, trace, len(turns))
-        if session_match.known_length:
+        if session_match.growth is not None:
             sent: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, turns, {index: index + 1 for index in range(len(turns))}
             )
@@ -276,7 +280,7 @@ class SessionResolver:
             prints.chain[-1],
             prints.messages[-1],
             features.raw,
-            features.text,
+            features.gaps,
             prints.chain[-2],
             features.prefill,
             trace.turns,
@@ -362,57 +366,80 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
 
 
 def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionMatch | None:
-    """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
-    query, prompt, text = features.query, features.prompt, features.text
-    if text is None:
+    """The trace whose prompt has grown to this one, which is one text: by the trace's answer, and by what is new.
+
+    The prompt may end with the last line of the trace's, before which both were added.
+    """
+    query, prompt = features.query, features.prompt
+    if prompt is None:
         return None
-    session_match: trace_matching.SessionMatch | None = None
-    for end in cache.text_ends(query.scope):
-        if end.length >= len(prompt):
-            break
-        text.add(prompt[text.length : end.length])
-        if text.value == end.digest:
-            is_end = end.digest in end.trace.text_answers
-            if (
-                session_match is not None
-                and session_match.known_length == end.length
-                and session_match.relation is trace_matching.Relation.CONTINUES
-                and (
-                    not is_end or (_cached_trace(session_match).model == query.model and query.model != end.trace.model)
-                )
-            ):
-                continue  # its sibling, which has continued or has another model
-            session_match = trace_matching.SessionMatch(
-                trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
-                end.trace,
-                known_length=end.length,
-            )
-    text.add(prompt[text.length :])
-    if session_match is None:
-        return None
-    same = cache.longest(query.scope, query.prints.chain)
-    is_own = (
-        session_match.relation is trace_matching.Relation.CONTINUES
-        and _cached_trace(session_match).model == query.model
-    )
-    if same is not None and same[0] and not (is_own and same[1].trace.model != query.model):
-        return None
-    return (
-        session_match
-        if session_match.relation is trace_matching.Relation.CONTINUES
-        else structs.replace(session_match, why=model.ParentWhy.FORK)
-    )
+    best: trace_matching.SessionMatch | None = None
+    growing: CachedTrace | None = None
+    growth = trace_matching.Growth(0, Range(0, 0), 0)
+    text = fingerprints.RunningDigest()
+    before = text.value
+    for end in cache.text_ends(query.scope, len(prompt)):
+        gap, trace = end.gap, end.trace
+        if gap.start > text.length:
+            text.add(prompt[text.length : gap.start])
+            before = text.value
+        answer = _answer_in(prompt, end, raw=features.raw) if before == gap.before else None
+        if answer is None or _fit(prompt, answer) < _fit(prompt, growth.answer):
+            continue
+        is_end = end in trace.text_answers
+        is_tie = best is not None and answer == growth.answer and best.relation is trace_matching.Relation.CONTINUES
+        if is_tie and (not is_end or (growing is not None and growing.model == query.model != trace.model)):
+            continue  # its sibling, which has continued or has another model
+        relation = trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS
+        why = None if is_end else model.ParentWhy.FORK
+        growth = trace_matching.Growth(gap.start, answer, gap.rest_length)
+        best, growing = trace_matching.SessionMatch(relation, trace, growth=growth, why=why), trace
+    same = cache.longest(query.scope, query.prints.chain) if best is not None else None
+    if best is None or growing is None or same is None or not same[0]:
+        return best
+    known, is_end = same[1].trace, best.relation is trace_matching.Relation.CONTINUES
+    is_twin = known.model != query.model or not (known is growing or known.has_failed or query.retry_count)
+    return best if is_end and growing.model == query.model and is_twin else None
 
 
-def split_text(turns: tuple[model.Turn, ...], length: int) -> tuple[model.Turn, ...]:
-    """The turns with the text of a raw prompt split in two: what its trace, or the parent, has of it, and the rest."""
-    if not length:
+def _fit(prompt: str, answer: Range) -> tuple[bool, int]:
+    """Of several answers that a prompt may have had, the likeliest has the most: a line end behind it, and its end."""
+    return prompt.startswith("\n", answer.end), answer.end
+
+
+def _answer_in(prompt: str, end: PromptEnd, *, raw: bool) -> Range | None:
+    """Where a prompt has the answer that it was given before, with something new behind it; None if it has none.
+
+    In a message, what is new begins a line: "10 plus 2?" does not continue "1" and its answer "0".
+    """
+    if fingerprints.text_digest(prompt[len(prompt) - end.gap.rest_length :]) != end.gap.rest:
+        return None
+    for introduction in ("",) if raw else ("", *_REFUSALS):
+        start = end.gap.start + len(introduction)
+        answer = Range(start, start + end.length)
+        beside = prompt[answer.end - 1 : answer.end + (2 if introduction.endswith("`") else 1)]
+        is_apart = (raw or "\n" in beside) and prompt.startswith(introduction, end.gap.start)
+        if is_apart and fingerprints.text_digest(answer.of(prompt)) == end.answer:
+            return answer
+    return None
+
+
+_REFUSALS = ("Could not parse LLM output: `", "Could not parse LLM output: ")
+"""What LangChain 0.1 to 1.2 writes before an answer that it could not read (`OutputParserException`)."""
+
+
+def split_text(turns: tuple[model.Turn, ...], growth: trace_matching.Growth | None) -> tuple[model.Turn, ...]:
+    """The turns with the text of a prompt split in two: what its trace, or the parent, has of it, and what is new."""
+    if growth is None:
         return turns
     prompt = turns[-1]
     text = _prompt_part(prompt)
-    others = (model.Part("text", text.text[length:]), *(part for part in prompt.parts if part is not text))
+    written, rest = text.text, len(text.text) - growth.rest_length
+    new = written[growth.start : growth.answer.start] + written[growth.answer.end : rest]
+    known = written[: growth.start] + growth.answer.of(written) + written[rest:]
+    others = (model.Part("text", new), *(part for part in prompt.parts if part is not text))
     old = structs.replace(
-        prompt, parts=(model.Part("text", text.text[:length]),), flags=prompt.flags | {model.TurnFlag.COPIED_CONTEXT}
+        prompt, parts=(model.Part("text", known),), flags=prompt.flags | {model.TurnFlag.COPIED_CONTEXT}
     )
     return (*turns[:-1], old, structs.replace(prompt, parts=others))
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from weaklink.inspector.model import ExternalId, Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
-from weaklink.inspector.sessions.fingerprints import exact_digest, message_digest
+from weaklink.inspector.sessions.fingerprints import Gap, exact_digest, message_digest
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
-_MAX_TEXT_ENDS = 256
+_MAX_TEXT_ENDS = 512
 _MAX_OVERTAKEN = 1_000
 
 
@@ -148,14 +148,15 @@ class CachedTrace(Struct, eq=False):
     """What must be known of one trace to place the next request.
 
     `request` is the chain of the last request, which has `size` messages and continues `begins`; `answers` are the
-    chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
-    says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `continues` is the
-    response that the last request named as its history, `request_keys` are the idempotency keys of its attempts,
-    `retry_count` what the client counted at the last one, None if it does not count,
-    `model` and `body` the model and a digest of the last one. `observed`: at least one answer before it was recorded
-    when it came, and not only sent back by a client. `known` are the digests of all its messages. `turns` counts the
-    turns of the trace, including answers that are still arriving. Siblings share a `group`, the key of the first of
-    them; `has_siblings`: there are any. `history` finds what each request repeats of earlier turns and requests.
+    chains that end with an answer to it, `text_answers` the answers that its one text may continue, `complete`
+    says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `is_one_text`: the last
+    request has all that came before in the text of its only message. `continues` is the response that the last request
+    named as its history, `request_keys` are the idempotency keys of its attempts, `retry_count` what the client counted
+    at the last one, None if it does not count, `model` and `body` the model and a digest of the last one. `observed`:
+    at least one answer before it was recorded when it came, and not only sent back by a client. `known` are the digests
+    of all its messages. `turns` counts the turns of the trace, including answers that are still arriving. Siblings
+    share a `group`, the key of the first of them; `has_siblings`: there are any. `history` finds what each request
+    repeats of earlier turns and requests.
     """
 
     key: str
@@ -179,10 +180,11 @@ class CachedTrace(Struct, eq=False):
     attempts: int = 0
     retry_count: int | None = None
     answers: set[bytes] = field(default_factory=set)
-    text_answers: set[bytes] = field(default_factory=set)
+    text_answers: set["PromptEnd"] = field(default_factory=set)
     last_answer: bytes = b""
     complete: bool = False
     unreadable: bool = False
+    is_one_text: bool = False
     in_flight: int = 0
     last_s: float | None = None
     turns: int = 0
@@ -207,11 +209,16 @@ class TracePosition(NamedTuple):
 
 
 class PromptEnd(NamedTuple):
-    """The end of a raw prompt and its answer, as one text: the length of that text, and its digest."""
+    """Where a prompt had room for its answer, and that answer: its length in code points, and its digest.
 
+    `shortest` is the length of the prompt with the answer in it.
+    """
+
+    gap: Gap
     length: int
-    digest: bytes
+    answer: bytes
     trace: CachedTrace
+    shortest: int
 
 
 class SessionCache:
@@ -232,7 +239,8 @@ class SessionCache:
         self._answers: dict[tuple[str, bytes], CachedTrace] = {}
         self._responses: dict[str, tuple[CachedTrace, bytes]] = {}
         self._scopes: dict[str, dict[str, CachedTrace]] = {}
-        self._text_ends: dict[str, dict[tuple[bytes, str], PromptEnd]] = {}
+        self._requests: dict[tuple[str, bytes], CachedTrace] = {}
+        self._text_ends: dict[str, dict[PromptEnd, None]] = {}
         self._forgotten: list[str] = []
         self._overtaken: deque[tuple[str, bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
 
@@ -243,6 +251,7 @@ class SessionCache:
     def size(self) -> int:
         """How many digests are held in total."""
         held = len(self._points) + len(self._ends) + len(self._windows) + len(self._answers) + len(self._responses)
+        held += len(self._requests)
         return (
             held
             + sum(map(len, self._text_ends.values()))
@@ -287,7 +296,9 @@ class SessionCache:
         del in_scope[trace.key]
         if not in_scope:
             del self._scopes[trace.scope]
-            self._text_ends.pop(trace.scope, None)
+        ends = self._text_ends.pop(trace.scope, {})
+        if left := {end: None for end in ends if end.trace is not trace}:
+            self._text_ends[trace.scope] = left
         self.leave_end(trace)
         for chain in trace.chains:
             self._unmark(trace, chain)
@@ -316,6 +327,8 @@ class SessionCache:
         """The trace ends with `chain` until `leave_end`: with its last request, or with an answer to that."""
         _insert(self._ends, (trace.scope, chain), trace)
         trace.ends.append(chain)
+        if chain == trace.request and trace.size > 1:
+            self._requests[trace.client, chain] = trace
 
     def mark_answer(self, trace: CachedTrace, chain: bytes, response_id: str) -> None:
         """An answer was recorded; `chain` is its conversation."""
@@ -339,15 +352,17 @@ class SessionCache:
         """The conversation continued."""
         for chain in trace.ends:
             _remove(self._ends, (trace.scope, chain), trace)
+            if self._requests.get((trace.client, chain)) is trace:
+                del self._requests[trace.client, chain]
         for window in trace.windows:
             _remove(self._windows, (trace.scope, window), trace)
         trace.ends.clear()
         trace.windows.clear()
 
-    def mark_text(self, trace: CachedTrace, length: int, digest: bytes) -> None:
-        """Prompt and answer, as one text, ended here; the latest 256 of a scope are remembered."""
-        ends = self._text_ends.setdefault(trace.scope, {})
-        ends[digest, trace.key] = PromptEnd(length, digest, trace)
+    def mark_text(self, end: PromptEnd) -> None:
+        """A prompt has got an answer, which may be added to it; the latest 512 of a scope are remembered."""
+        ends = self._text_ends.setdefault(end.trace.scope, {})
+        ends[end] = None
         if len(ends) > _MAX_TEXT_ENDS:
             del ends[next(iter(ends))]
 
@@ -371,6 +386,10 @@ class SessionCache:
         traces = (self._answers.get((client, digest)) for digest in reversed(chain))
         return next((trace for trace in traces if trace is not None), None)
 
+    def asked(self, client: str, chain: bytes) -> CachedTrace | None:
+        """The trace of this client, in any scope, whose last request had these messages, more than one."""
+        return self._requests.get((client, chain))
+
     def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
         """The trace that contains a response, and the chain that ends with it."""
         return self._responses.get(response_id)
@@ -379,10 +398,10 @@ class SessionCache:
         """The traces of a scope, in the order in which they began."""
         return tuple(self._scopes.get(scope, {}).values())
 
-    def text_ends(self, scope: str) -> list[PromptEnd]:
-        """The ends of the texts that a raw prompt may continue, the shortest first."""
-        ends = self._text_ends.get(scope, {}).values()
-        return sorted((end for end in ends if end.trace.key in self._by_key), key=lambda end: end.length)
+    def text_ends(self, scope: str, length: int) -> list[PromptEnd]:
+        """The ends of the prompts that one of this length may continue, by the start of the answer."""
+        ends = [end for end in self._text_ends.get(scope, ()) if end.shortest < length]
+        return sorted(ends, key=lambda end: end.gap.start)
 
     def _point(self, scope: str, chain: bytes) -> TracePosition | None:
         """The newest trace there; if that was forgotten, another one that ends there."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from enum import StrEnum
 from hashlib import blake2b
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -16,6 +17,7 @@ from weaklink.inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, 
 from weaklink.inspector.sessions import fingerprints
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
+from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -76,19 +78,29 @@ class SessionQuery(Struct, frozen=True):
     body: bytes = b""
 
 
+class Growth(NamedTuple):
+    """How a prompt that is one text has grown: by an answer and by what is new, before and behind it.
+
+    Both are from `start` on; behind them are `rest_length` code points of the prompt before.
+    """
+
+    start: int
+    answer: Range
+    rest_length: int
+
+
 class SessionMatch(Struct, frozen=True):
     """Where a request belongs.
 
     `known` counts its messages that the trace has. `edited`: some of those may have other words than in the trace;
-    `observed`: an answer among them was recorded when it came. `known_length` is for a raw prompt that is one text: how
-    many of its code points are known. For a trace that begins, `trace` is its parent, None if it has none, and `why` is
-    its relation to that.
+    `observed`: an answer among them was recorded when it came. `growth` is for a prompt that is one text and has grown.
+    For a trace that begins, `trace` is its parent, None if it has none, and `why` is its relation to that.
     """
 
     relation: Relation
     trace: CachedTrace | None = None
     known: int = 0
-    known_length: int = 0
+    growth: Growth | None = None
     edited: bool = False
     observed: bool = False
     why: ParentWhy | None = None
@@ -113,7 +125,20 @@ def find_match(
     elsewhere = cache.answered(query.client, query.prints.chain[1:])
     if elsewhere is not None:
         return SessionMatch(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
-    return SessionMatch(Relation.BEGINS)
+    return _under_other_prompt(cache, query) or SessionMatch(Relation.BEGINS)
+
+
+def _under_other_prompt(cache: SessionCache, query: SessionQuery) -> SessionMatch | None:
+    """The trace that goes on under another system prompt, with its last answer in other words.
+
+    At its step limit, smolagents asks for an answer to what "an agent tried", with the calls as texts (1.26).
+    """
+    prints = query.prints
+    for known in range(len(prints.messages) - 1, 1, -1):
+        trace = cache.asked(query.client, prints.chain[known]) if prints.roles[known] is Role.ASSISTANT else None
+        if trace is not None and trace.complete and not trace.in_flight and trace.model == query.model:
+            return SessionMatch(Relation.CONTINUES, trace, known + 1, edited=True)
+    return None
 
 
 def _of_chain(
@@ -439,7 +464,8 @@ class RequestFeatures(Struct, frozen=True):
     """A request, read for the search.
 
     `begins` is the chain that it continues if the server keeps the history. `raw`: its prompt is one raw text; `prompt`
-    is that text if no template splits it into turns, and `text` its digest, None for any other request.
+    is that text if no template splits it into turns, or the text of the only message, to which some agents add all that
+    follows (LangChain's `{agent_scratchpad}`); None for any other request.
     """
 
     query: SessionQuery
@@ -447,8 +473,13 @@ class RequestFeatures(Struct, frozen=True):
     turns: tuple[Turn, ...]
     begins: bytes
     raw: bool
-    prompt: str
-    text: fingerprints.RunningDigest | None
+    prompt: str | None
+
+    @property
+    def gaps(self) -> tuple[fingerprints.Gap, ...]:
+        """Where the answer may be added to the prompt; to a raw one, only at its end."""
+        gaps = () if self.prompt is None else fingerprints.gaps_of(self.prompt)
+        return gaps[-1:] if self.raw else gaps
 
     @property
     def prefill(self) -> Turn | None:
@@ -490,10 +521,8 @@ def request_features(
         model=request.model,
         body=blake2b(body, digest_size=16).digest(),
     )
-    prompt = fingerprints.raw_prompt(request) if raw and turns is request.turns else None
-    return RequestFeatures(
-        query, hints, turns, begins, raw, prompt or "", None if prompt is None else fingerprints.RunningDigest()
-    )
+    prompt = fingerprints.only_text(turns) if turns is request.turns and not begins else None
+    return RequestFeatures(query, hints, turns, begins, raw, prompt)
 
 
 def _scope(head: RequestHead, hints: SessionHints, prints: fingerprints.Fingerprint) -> str:

@@ -390,3 +390,64 @@ def test_a_reason_under_a_name_in_another_language_is_named() -> None:
     result = '{"error": {"codigo": 409, "detalle": "el plan no admite reembolso"}}'
     step = chain_of('call a: reembolsar {"id": "s-9"}', f"result a: {result}", "say: Hm.").steps[0]
     assert step.error == "el plan no admite reembolso"
+
+
+FRAMEWORKS = {
+    "Qwen-Agent": "An error occurred when calling tool `get_weather`:\nValueError: no such city\nTraceback:\n"
+    + '  File "agent.py", line 192, in _call_tool\n    tool.call(tool_args)\n' * 20,
+    "CrewAI": "I encountered an error while trying to use the tool. This was the error: no such city.\n Tool x ..",
+    "CrewAI, unknown": "Action 'get_wether' don't exist, these are the only available Actions:\nget_weather",
+    "CAMEL": "Execution of function get_weather failed with arguments {'city': 'Osla'}. Error: no such city",
+    "Dify": "tool invoke error: no such city",
+    "LlamaIndex": "Encountered error: no such city",
+    "MCP": "Error executing tool get_weather: no such city\n" + "the city is not in the list\n" * 60,
+    "others": "The tool 'get_weather' returned an error: no such city",
+}
+
+
+def kind_of(tool: str, arguments: str, words: str) -> str | None:
+    (step,) = chain_of(f"call a: {tool} {arguments}", f"result a: {words}").steps
+    return None if step.result_kind is None else step.result_kind.value
+
+
+@pytest.mark.parametrize("tool", ["get_weather", "book_table", "do_it"])
+@pytest.mark.parametrize("words", FRAMEWORKS.values(), ids=FRAMEWORKS)
+def test_a_frameworks_words_for_a_tool_that_raised_are_a_failure_whatever_the_tool(words: str, tool: str) -> None:
+    assert kind_of(tool, '{"city": "Osla"}', words.replace("get_weather", tool)) == "failure"
+
+
+@pytest.mark.parametrize("words", FRAMEWORKS.values(), ids=FRAMEWORKS)
+def test_a_log_that_begins_with_a_frameworks_words_is_no_failure(words: str) -> None:
+    assert kind_of("bash", '{"command": "cat agent.log"}', words) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The tool returned errors for 0 of 5 rows.",
+        "Encountered errors: 0",
+        "Exception handling in Python: a guide",
+        "Action 'x' found",
+    ],
+)
+def test_words_that_only_begin_so_are_no_failure(words: str) -> None:
+    assert kind_of("get_weather", '{"city": "Oslo"}', words) is None
+
+
+_TRACE = "ValueError: no such city\nTraceback:\n" + '  File "a.py", line 9, in call\n    raise ValueError(x)\n' * 20
+
+
+@pytest.mark.parametrize(
+    ("content", "is_error"),
+    [
+        (f"An error occurred when calling tool `get_weather`:\n{_TRACE}", True),
+        (f"Error executing tool 'get_weather' with arguments {{'city': 'Osloo'}}: {_TRACE}", True),
+        (f"Failed to invoke Tool `get_weather` with parameters {{}}. Error: {_TRACE}", True),
+        (f"An error occurred when calling tool `get_news`:\n{_TRACE}", False),
+        ("How to mend it when an error occurred when calling tool get_weather\n" + "x\n" * 300, False),
+    ],
+)
+def test_a_long_result_that_begins_with_the_failure_of_its_own_call_is_an_error(content: str, is_error: bool) -> None:
+    """Of Qwen-Agent, smolagents and Haystack; what the tool looks up may tell of another tool's."""
+    step = chain_of('call a: get_weather {"city": "Osloo"}', f"result a: {content}", "say: Hm.").steps[0]
+    assert (step.outcome == "error-result") is is_error

@@ -157,6 +157,11 @@ _SCHEMA: dict[str, Json] = {"type": "object", "required": ["command", "risk"]}
         "Unknown tool: terminal",
         "Error: Validation failed for input parameters: 1 validation error for TerminalTool",
         "Tool 'terminal' not found. Available: ['shell']",
+        "The tool call with name 'terminal' is not part of the provided tools, please try again.",
+        "The tool call arguments are malformed. Arguments must be in JSON format. Please try again.",
+        "terminal() missing 1 required positional argument: 'risk'",
+        "Tools.terminal() got an unexpected keyword argument 'danger'",
+        "terminal() takes 1 positional argument but 2 were given",
     ],
 )
 def test_a_call_that_the_agent_rejected_was_not_taken_though_its_command_only_shows_a_file(answer: str) -> None:

@@ -313,7 +313,7 @@ def _pair_words(chosen: int) -> str:
 
 def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool) -> list[Line]:
     if not diff.alignment.rows:
-        return [(Run(" No run calls a tool; `a` shows their requests.", Style.DIM),)]
+        return [(Run(f" {diff.without_rows}; `a` shows their requests.", Style.DIM),)]
     lines = row_diff_lines(diff, row, pair, width, full=full, more="`w` shows all")
     return [(Run(" "), *line) for line in islice(lines, _MAX_LINES)]
 

@@ -73,6 +73,11 @@ class ComparedRun(Struct, frozen=True):
         """The steps that are compared."""
         return self.inspection.chain.steps if self.layered is None else self.layered
 
+    @property
+    def unrecorded(self) -> int:
+        """The number of steps of its chain that are not compared, since its log lacks their layer."""
+        return 0 if self.layered is None else len(self.inspection.chain.steps) - len(self.layered)
+
     def at(self, layer: Layer | None) -> "ComparedRun":
         """The run with its steps at a layer; None means those of its chain."""
         layered = None if layer is None else steps_at(self.trace, self.inspection, layer)
@@ -90,7 +95,20 @@ class RunDiff(Struct, frozen=True):
     def verdict(self) -> str:
         """Where the runs first diverge, in one sentence."""
         chains = [run.inspection.chain for run in self.runs]
-        return run_verdict(self.alignment, chains, [last_words(run) for run in self.runs])
+        said = run_verdict(self.alignment, chains, [last_words(run) for run in self.runs], self.without_rows)
+        missing = [
+            f"{counted(run.unrecorded, 'step')} of {run_label(index)}"
+            for index, run in enumerate(self.runs)
+            if run.unrecorded
+        ]
+        return f"{said} Not recorded as {self.runs[0].layer}: {', '.join(missing)}." if missing else said
+
+    @property
+    def without_rows(self) -> str:
+        """Why there are no rows, if there are none: the runs call no tool, or their logs have no call at the layer."""
+        layer = self.runs[0].layer
+        is_recorded = layer is None or not any(run.unrecorded for run in self.runs)
+        return "No run calls a tool" if is_recorded else f"No run has a call recorded as {layer}"
 
 
 def compare(runs: Sequence[ComparedRun]) -> RunDiff:
@@ -202,7 +220,7 @@ def _run_head(run: ComparedRun, label: str) -> Line:
 
 def not_recorded(run: ComparedRun) -> str:
     """The number of its steps that are not compared because their layer is not recorded; `""` if none."""
-    missing = len(run.inspection.chain.steps) - len(run.steps)
+    missing = run.unrecorded
     return f"  {run.layer.value}: {counted(missing, 'step')} not recorded" if run.layer is not None and missing else ""
 
 

@@ -65,14 +65,17 @@ def _map_cell(row: AlignedRow, run: int) -> Line:
     return (sign, step_glyph(step), Run(" "))
 
 
-def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Sequence[str]) -> str:
-    """The verdict in a sentence, which groups equal runs. `last_words` is each agent's final text."""
+def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Sequence[str], without_rows: str) -> str:
+    """The verdict in a sentence, which groups equal runs.
+
+    `last_words` is each agent's final text, `without_rows` the words for an alignment without rows.
+    """
     divergence, ended = alignment.divergence, _endings(chains)
     if divergence is None:
         differ = any(words != last_words[0] for words in last_words)
         answers = ", and their final answers differ" if differ else ""
         if not alignment.rows:
-            return f"No run calls a tool{answers}; {ended}."
+            return f"{without_rows}{answers}; {ended}."
         steps = len(alignment.rows)
         phrase = "step with the same result" if steps == 1 else f"{counted(steps, 'step')} with the same results"
         same = f"The runs make the same {phrase}"

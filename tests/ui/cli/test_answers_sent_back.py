@@ -28,7 +28,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 
-def exchange(second: int, messages: list[dict[str, Any]], answer: dict[str, Any], finish: str) -> dict[str, Any]:
+def exchange(
+    second: int, messages: list[dict[str, Any]], answer: dict[str, Any], finish: str, **settings: Any
+) -> dict[str, Any]:
     """An exchange as a HAR archive has it."""
     body = {
         "id": f"chatcmpl-{second}",
@@ -45,7 +47,7 @@ def exchange(second: int, messages: list[dict[str, Any]], answer: dict[str, Any]
             "headers": [],
             "postData": {
                 "mimeType": "application/json",
-                "text": json.dumps({"model": "m", "messages": messages}),
+                "text": json.dumps({"model": "m", "messages": messages, **settings}),
             },
         },
         "response": {
@@ -106,3 +108,107 @@ def test_a_result_that_an_agent_adds_to_the_answer_is_the_result_of_its_call(
     assert "4 degrees" in chain
     assert "failure (textual), reported" in chain
     assert "Error: no such city" in chain
+
+
+@pytest.mark.parametrize("at_limit", [False, True], ids=["goes on", "at the step limit"])
+def test_calls_that_an_agent_repeats_as_words_are_not_dropped_and_have_their_results(
+    weaklink: Run, tmp_path: Path, *, at_limit: bool
+) -> None:
+    """As smolagents does; at its step limit, it asks for the answer under another system prompt."""
+
+    def calls(number: int, city: str) -> dict[str, Any]:
+        function = {"name": "get_weather", "arguments": json.dumps({"city": city})}
+        return {"content": None, "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+
+    def words(number: int, city: str) -> dict[str, Any]:
+        called = [{"id": f"call_{number}", "function": {"name": "get_weather", "arguments": {"city": city}}}]
+        return {"role": "assistant", "content": f"Calling tools:\n{called}"}
+
+    def observed(text: str) -> dict[str, Any]:
+        return {"role": "user", "content": f"Observation:\n{text}"}
+
+    system = {"role": "system", "content": "You solve tasks by tools."}
+    asked = [QUESTION, words(1, "Oslo"), observed("4 degrees")]
+    last = [*asked, words(2, "Voss"), observed("6 degrees\nPlease answer from the above." if at_limit else "6 degrees")]
+    end = {"role": "system", "content": "An agent got stuck; here is its memory."} if at_limit else system
+    entries = [
+        exchange(1, [system, QUESTION], calls(1, "Oslo"), "tool_calls"),
+        exchange(2, [system, *asked], calls(2, "Voss"), "tool_calls"),
+        exchange(3, [end, *last], {"content": "4 and 6 degrees."}, "stop"),
+    ]
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    assert weaklink("import", "session.har", "--db", "w.db").returncode == 0
+    assert len(weaklink("list", "--json", "--db", "w.db").stdout.splitlines()) == 1
+    shown = json.loads(weaklink("show", "1", "--json", "--db", "w.db").stdout)
+    assert [step["outcome"] for step in shown["chain"]] == ["ok", "ok"]
+    assert [step["result"]["turn"] for step in shown["chain"]] == [4, 7 if at_limit else 6]
+    changed = ["L811"] if at_limit else []  # the system prompt of the request before is gone
+    assert [diagnostic["code"] for diagnostic in shown["diagnostics"]] == changed
+
+
+_SAID = 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo", "days": null, "of": "it\'s"}'
+_CODE = 'Thought: I look.\n<code>\nprint(get_weather(city="Oslo"))\n'
+_CALLING = "Calling tools:\n[{'id': 'call_1', 'type': 'function', 'function': {'name': %r, 'arguments': %r}}]"
+
+
+def _called(text: str) -> dict[str, Any]:
+    return {"content": text, "tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (  # LlamaIndex prints the arguments that it has read
+            {"content": _SAID},
+            "Thought: I look.\nAction: get_weather\nAction Input: {'city': 'Oslo', 'days': None, 'of': \"it's\"}",
+        ),
+        ({"content": _CODE}, f"{_CODE}</code>"),  # the stop word, which a server leaves out
+        (  # smolagents' agents that write code, and those that call tools
+            {"content": _CODE},
+            f"{_CODE}</code>" + _CALLING % ("python_interpreter", 'print(get_weather(city="Oslo"))'),
+        ),
+        (_called(""), _CALLING % ("get_weather", {"city": "Oslo"})),
+        (_called("One moment."), "One moment.\n" + _CALLING % ("get_weather", {"city": "Oslo"})),
+    ],
+    ids=["arguments as Python prints them", "stop word", "code and its call", "call", "text and its call"],
+)
+def test_an_answer_whose_calls_are_sent_back_as_words_is_not_rewritten(
+    weaklink: Run, tmp_path: Path, answer: dict[str, Any], sent: str
+) -> None:
+    history = [QUESTION, {"role": "assistant", "content": sent}, {"role": "user", "content": "Observation:\n4 degrees"}]
+    stop = {"stop": ["Calling tools:", "</code>"]}
+    entries = [
+        exchange(1, [QUESTION], answer, "stop", **stop),
+        exchange(2, history, {"content": "It has 4 degrees."}, "stop", **stop),
+    ]
+    assert _history_faults(weaklink, tmp_path, entries) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        ({"content": _SAID}, _SAID.replace("Oslo", "Voss")),
+        ({"content": _CODE}, f"{_CODE}</code>\nprint(delete_all())"),
+        (_called("One moment."), "One moment."),
+        (_called(""), _CALLING % ("get_weather", {"city": "Voss"})),
+    ],
+    ids=["other argument", "other code", "no call", "call with other argument"],
+)
+def test_an_answer_that_is_sent_back_with_other_words_is_rewritten(
+    weaklink: Run, tmp_path: Path, answer: dict[str, Any], sent: str
+) -> None:
+    history = [QUESTION, {"role": "assistant", "content": sent}, {"role": "user", "content": "Observation:\n4 degrees"}]
+    entries = [
+        exchange(1, [QUESTION], answer, "stop", stop=["</code>"]),
+        exchange(2, history, {"content": "It has 4 degrees."}, "stop", stop=["</code>"]),
+    ]
+    assert _history_faults(weaklink, tmp_path, entries) == ["L811"]
+
+
+def _history_faults(weaklink: Run, tmp_path: Path, entries: list[dict[str, Any]]) -> list[str]:
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    checked = json.loads(weaklink("check", "session.har", "--output", "json").stdout)
+    codes = [diagnostic["code"] for diagnostic in checked["diagnostics"]]
+    return [code for code in codes if code.startswith("L8")]

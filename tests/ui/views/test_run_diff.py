@@ -15,6 +15,7 @@ from tests.strategies import texts
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
+from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object
 from weaklink.ui.views.styled_text import Style, plain, visible_line, width_of
 from weaklink.ui.views.text_diff import text_diff_lines
@@ -102,6 +103,14 @@ SCENES: tuple[Callable[[], RunDiff], ...] = (
 def test_answers_after_the_last_call_are_told_apart() -> None:
     diff = diff_of((*ORDER, "say: It is shipped.", "user: And the price?", "say: 45."), (*ORDER, "say: It is shipped."))
     assert [run["last_words"] for run in diff_object(diff)["runs"]] == ["It is shipped.\n45.", "It is shipped."]
+
+
+def test_a_layer_that_no_log_has_is_not_taken_for_runs_without_calls() -> None:
+    diff = compare([run.at(Layer.EXECUTED) for run in other_arguments().runs])
+    assert not diff.alignment.rows
+    assert diff.verdict.startswith("No run has a call recorded as executed, and their final answers differ; ")
+    assert diff.verdict.endswith(" Not recorded as executed: 2 steps of A, 2 steps of B.")
+    assert compare([run.at(Layer.EXECUTED) for run in no_calls().runs]).verdict == no_calls().verdict
 
 
 @pytest.mark.parametrize("width", [80, 160])

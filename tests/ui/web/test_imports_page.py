@@ -39,3 +39,17 @@ def test_without_logs_of_agents_the_page_does_not_mention_any(browser: Browser, 
         page.goto(f"{address}imports")
         expect(page.get_by_role("button", name="Import the sample traces")).to_be_visible()
         expect(page.get_by_text("on this machine")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_an_address_of_a_trace_without_a_database_leads_to_the_page_that_says_so(
+    browser: Browser, tmp_path: Path
+) -> None:
+    database = tmp_path / "mistyped.db"
+    with dashboard(tmp_path, database) as address, watched(browser) as page:
+        page.goto(f"{address}trace?trace=10")
+        sentence = page.get_by_text("There is no database at").first
+        expect(sentence).to_contain_text(f"{database} yet; the first import creates it.")
+        page.get_by_role("button", name="Import the sample traces").click()
+        expect(page.get_by_role("button", name="Show traces")).to_be_visible()
+        expect(sentence).to_have_count(0)

@@ -125,3 +125,12 @@ def test_a_pattern_of_one_s_own_is_taken_out_and_a_wrong_one_said(demo_database:
 @pytest.mark.parametrize(("count", "words"), [(1, "depth 2, 1 property"), (2, "depth 2, 2 properties")])
 def test_one_property_of_a_schema_is_not_called_several(count: int, words: str) -> None:
     assert plain(_schema_words(SchemaComplexity(2, count))) == words
+
+
+def test_a_tool_that_only_the_text_of_a_prompt_defines_is_not_said_to_be_missing_from_it() -> None:
+    assert plain(_schema_words(None)) == "in no request"
+
+
+def test_the_settings_name_everything_that_the_dashboard_writes(demo_database: Path) -> None:
+    drawn = said_in(page("settings", demo_database))
+    assert "writes only marks, notes, imports and the answers to *Ask again* to the database" in drawn

@@ -12,6 +12,7 @@ import streamlit as st
 from weaklink.inspector.importers.reading import signs_of
 from weaklink.inspector.importers.registry import importers
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage.engine import location_of
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import open_store
 from weaklink.ui.importing.discovered_logs import (
@@ -27,7 +28,7 @@ from weaklink.ui.importing.input_files import held_file, sample_files
 from weaklink.ui.reports.import_report import IMPORT_HEADS, IMPORT_NUMBERS, FileReport, import_rows, import_sentences
 from weaklink.ui.views.styled_text import Run, Style, counted
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing
-from weaklink.ui.web.markup import page_head, put_prose
+from weaklink.ui.web.markup import message, page_head, put_prose
 from weaklink.ui.web.navigation import go_to_page
 from weaklink.ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
 
@@ -43,6 +44,10 @@ def show() -> None:
     page_head("Imports")
     st.text("Logs of agents and gateways. weaklink detects the source of a file from its content.")
     st.caption("weaklink replaces secrets before it writes anything, and does not import the same traces twice.")
+    newest_id = _newest_id()
+    if newest_id is None:  # other pages lead here, also from a mistyped `--db`
+        database = message(f"`{location_of(current_options().where)}`")
+        st.info(f"There is no database at {database} yet; the first import creates it.", icon=":material/database:")
     if not visitor().may_write:
         st.caption(READS_ONLY)
         return
@@ -57,7 +62,7 @@ def show() -> None:
         st.rerun()
     reports: list[FileReport] = st.session_state.get(_REPORTS, [])
     if not reports and not uploads:
-        if not _has_traces():
+        if not newest_id:
             st.caption("The sample traces show what weaklink finds; they need no network.")
             if st.button("Import the sample traces", key="weaklink_samples", icon=":material/science:"):
                 with st.spinner("Importing …"):
@@ -152,11 +157,12 @@ def _sources() -> list[ListingRow]:
     ]
 
 
-def _has_traces() -> bool:
+def _newest_id() -> int | None:
+    """The id of the newest trace, 0 in a database without traces; None if there is no database."""
     try:
-        return bool(store().paging().version().newest_id)
+        return store().paging().version().newest_id
     except NoDatabaseYetError:
-        return False
+        return None
 
 
 def _imported_samples() -> list[FileReport]:

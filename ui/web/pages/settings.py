@@ -54,7 +54,7 @@ def _database() -> None:
     )
     if done.opened is not None and done.opened.startswith(f"{_STATUS}:"):
         go_to_page("traces", filter=done.opened)
-    st.caption("This dashboard writes only marks, notes and imports to the database.")
+    st.caption("This dashboard writes only marks, notes, imports and the answers to *Ask again* to the database.")
     st.code(_command("stats"), language=None, wrap_lines=True)
 
 

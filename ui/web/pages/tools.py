@@ -191,7 +191,7 @@ def _row(figures: _ToolFigures) -> ListingRow:
 
 def _schema_words(schema: SchemaComplexity | None) -> Line:
     if schema is None:
-        return (Run("not offered", Style.DIM),)
+        return (Run("in no request", Style.DIM),)  # though perhaps in the text of a prompt
     words = [
         f"depth {schema.depth}",
         counted(schema.properties, "property", "properties"),

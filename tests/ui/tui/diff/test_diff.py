@@ -173,6 +173,15 @@ async def test_runs_without_calls_and_runs_that_are_alike_are_said(tmp_path: Pat
 
 
 @pytest.mark.slow
+async def test_a_layer_that_is_not_recorded_is_named(tmp_path: Path) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, pilot, screen):
+        await press(pilot, "l")
+        await settled(pilot)
+        assert "No run calls a tool" not in shown(app)
+        assert "No run has a call recorded as emitted" in texts(screen)
+
+
+@pytest.mark.slow
 async def test_two_thousand_steps_and_long_texts_are_compared(tmp_path: Path) -> None:
     steps = [line for number in range(2_000) for line in (f'call: look {{"at": {number}}}', f"result: {number}")]
     long = "word " * 100_000
