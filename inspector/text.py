@@ -24,6 +24,9 @@ _KNOWN_BINARIES = (
     (b"\xff\xfe", "text in UTF-16"),
     (b"\xfe\xff", "text in UTF-16"),
 )
+_QUOTING = re.compile(r"\\+[nrt]|[\s\"'\\]+")
+_PYTHON_WORD = re.compile(r"\b(?:None|True|False)\b")
+_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
 _TERMINAL_SEQUENCE = lazy_pattern(
     r"""
     \x1b
@@ -235,6 +238,11 @@ def terminal_range(text: str, plain: Range) -> Range:
         start += len(match[0]) if position <= plain.start else 0
         end += len(match[0])
     return Range(start, end)
+
+
+def unquoted(text: str) -> str:
+    """A text as JSON, Python and code within a string have it alike: without quotes, escapes and white space."""
+    return _QUOTING.sub("", _PYTHON_WORD.sub(lambda word: _JSON_WORDS[word[0]], text))
 
 
 def shared_prefix(first: AnyStr, other: AnyStr) -> int:

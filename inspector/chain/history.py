@@ -17,7 +17,7 @@ from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinitio
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.text import Range, shared_prefix, shared_suffix
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix, unquoted
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -169,7 +169,7 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
             yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
     as_words = _calls_as_words(sent.get("text", "")) if len(kept) < len(turn.calls) else ()
     left_out = (own for own in turn.calls if own.id and own not in kept)
-    gone = next((own for own in left_out if (own.name, _unquoted(texts.get(own.part, ""))) not in as_words), None)
+    gone = next((own for own in left_out if (own.name, unquoted(texts.get(own.part, ""))) not in as_words), None)
     if gone is not None:
         message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
         yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
@@ -268,7 +268,7 @@ _OBSERVATION = "Observation:"
 def _prints_object(own: str, sent: str) -> bool:
     """Whether texts differ only in how an object is printed: LlamaIndex's ReAct agent has `{'a': None}` for JSON."""
     start = own.rfind("{", 0, shared_prefix(own, sent) + 1)
-    return start >= 0 and own[:start] == sent[:start] and _unquoted(own[start:]) == _unquoted(sent[start:])
+    return start >= 0 and own[:start] == sent[:start] and unquoted(own[start:]) == unquoted(sent[start:])
 
 
 def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
@@ -282,8 +282,8 @@ def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
     added = sent[len(own) :].lstrip()
     frame, _, listed = added.partition(_CALLING)
     calls = _calls_as_words(sent)
-    made = {_unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
-    is_known = all(arguments in made or arguments in _unquoted(own) for _, arguments in calls)
+    made = {unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
+    is_known = all(arguments in made or arguments in unquoted(own) for _, arguments in calls)
     return frame.strip() in {"", *_stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
 
 
@@ -296,22 +296,14 @@ def _stop_words(turn: Turn) -> Sequence[str]:
 
 def _calls_as_words(text: str) -> Sequence[tuple[str, str]]:
     """The names and, without quotes, the arguments of the calls that smolagents lists at the end of a message."""
-    listed = _unquoted(text.partition(_CALLING)[2])
+    listed = unquoted(text.partition(_CALLING)[2])
     if not listed.endswith("}}]"):
         return []
     return [(match["name"], match["arguments"]) for match in _LISTED_CALL.finditer(listed)]
 
 
-def _unquoted(text: str) -> str:
-    """A text as JSON, Python and code within a string have it alike: without quotes, escapes and white space."""
-    return _QUOTING.sub("", _PYTHON_WORDS.sub(lambda word: _JSON_WORDS[word[0]], text))
-
-
 _CALLING = "Calling tools:"
 _LISTED_CALL = re.compile(r"function:\{name:(?P<name>[^,{}]{1,200}),arguments:(?P<arguments>.*?)\}\}(?=\]$|,\{id:)")
-_QUOTING = re.compile(r"\\+[nrt]|[\s\"'\\]+")
-_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
-_PYTHON_WORDS = re.compile(r"\b(?:None|True|False)\b")
 
 
 def _without_reasoning(text: str) -> str:

@@ -30,6 +30,7 @@ from weaklink.inspector.importers.agents.openhands import OPENHANDS
 from weaklink.inspector.importers.agents.openhands_sdk import OPENHANDS_SDK
 from weaklink.inspector.importers.agents.pi import PI
 from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
+from weaklink.inspector.importers.agents.strands import STRANDS
 from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AGENT
 from weaklink.inspector.importers.agents.zed import ZED
 from weaklink.inspector.importers.benchmarks.bfcl import BFCL
@@ -107,6 +108,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     HARBOR_ATIF,
     OPENHANDS,
     OPENHANDS_SDK,
+    STRANDS,
     LANGFUSE,
     LANGSMITH,
     LLM_DATABASE,

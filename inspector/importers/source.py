@@ -34,9 +34,10 @@ def is_url(path: str) -> bool:
 
 
 def folder_beside(path: str) -> str | None:
-    """The folder whose files are read with a file: OpenHands' events, beside the state of their conversation."""
+    """The folder whose files are read with a file: the events of OpenHands, the messages of an agent of Strands."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, "events") if name == "base_state.json" else None  # noqa: PTH118  # of thousands of paths
+    beside = {"base_state.json": "events", "agent.json": "messages"}.get(name)
+    return os.path.join(folder, beside) if beside is not None else None  # noqa: PTH118  # of thousands of paths
 
 
 def local_path(path: str) -> str:

@@ -20,6 +20,7 @@ from weaklink.inspector.formats.transcript import split_turns
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import Part, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import unquoted
 from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -113,11 +114,11 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
 
     Left out are the signs in ids, which some clients drop; reasoning, parts that are not the model's answer (`wire:`),
     further choices, outer white space, and reminders that a client adds to the user's text in some requests. Arguments
-    count by value.
+    count by value (`_by_value`).
     """
     texts = [text_without_template(turn, text) if raw else text for text in _compared_texts(turn)]
     if turn.role is Role.ASSISTANT and texts:
-        texts[0] = _without_reasoning(texts[0])
+        texts[0] = _by_value(_without_reasoning(texts[0]))
     elif texts and _REMINDER_END in texts[0]:
         texts[0] = _without_reminders(texts[0])
     called = {header.part: header for header in turn.calls}
@@ -128,6 +129,23 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     ]
     answers = _plain_id(turn.result.call_id) if turn.result is not None else None
     return _digest([turn.role.value, [text for written in texts if (text := written.strip())], calls, answers])
+
+
+def _by_value(text: str) -> str:
+    """An answer's text without what an agent adds to it when it sends it back, and how it prints arguments.
+
+    LlamaIndex's ReAct agent prints arguments as Python. smolagents adds the calls as words, its `CodeAgent` also the
+    stop word that the server left out.
+    """
+    if _CALLING in text or _CODE in text:
+        return text.partition(_CALLING)[0].rstrip().removesuffix(_CODE_END)
+    before, marker, written = text.rpartition(ACTION_INPUT)
+    return before + marker + unquoted(written) if marker and written.lstrip().startswith("{") else text
+
+
+_CODE, _CODE_END, _CALLING = "<code>", "</code>", "Calling tools:\n[{"
+ACTION_INPUT = "\nAction Input:"
+"""What precedes the arguments of a call in an answer of a ReAct agent."""
 
 
 def _plain_id(call_id: str | None) -> str | None:

@@ -42,12 +42,17 @@ class SessionAssignment(Struct, frozen=True):
     request: model.SentRequest | None = None
 
 
+_REFUSAL = (model.Role.USER, model.Role.ASSISTANT, model.Role.USER)
+"""The roles of the messages at the end of a request that may say why an answer was refused."""
+
+
 class _OpenRequest(Struct, frozen=True):
     """A request that waits for its answer."""
 
     trace: CachedTrace
     request: bytes
     last_message: bytes
+    before_refusal: bytes
     raw: bool
     gaps: tuple[fingerprints.Gap, ...]
     before: bytes
@@ -103,7 +108,11 @@ class SessionResolver:
         def digests_so_far(trace: CachedTrace) -> set[bytes]:
             open_requests = [(name, pending) for name, pending in self._open.items() if pending.trace is trace]
             turns = [(so_far(name), pending.raw) for name, pending in open_requests]
-            return {fingerprints.message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
+            return {
+                fingerprints.message_digest(turn, raw=raw)
+                for turn, raw in turns
+                if turn is not None and not fingerprints.has_no_content(turn)
+            }
 
         session_match = match_of_text(self._cache, features) or trace_matching.find_match(
             self._cache, features.query, digests_so_far
@@ -137,6 +146,8 @@ class SessionResolver:
             whole = fingerprints.joined(waiting.prefill, turn)
             trace.history.add_joined(waiting.answer, whole)
             self._add_joined(waiting, fingerprints.message_digest(whole))
+        if turn.calls:
+            self._add_words(waiting, fingerprints.message_digest(structs.replace(turn, calls=())))
         text = part.text if waiting.gaps and (part := turn.part("text")) is not None else ""
         for gap in waiting.gaps if text else ():
             shortest = gap.start + len(text) + gap.rest_length
@@ -153,6 +164,16 @@ class SessionResolver:
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
+            if waiting.before_refusal and (own := turn.part("text")) and fingerprints.ACTION_INPUT in own.text:
+                self._cache.mark_window(trace, waiting.before_refusal, message)  # LlamaIndex leaves the refused one out
+
+    def _add_words(self, waiting: _OpenRequest, message: bytes) -> None:
+        """Add the answer without its calls: a client may leave them out, or write them as words (smolagents)."""
+        chain = fingerprints.extended_chain(waiting.request, message)
+        self._cache.mark(waiting.trace, chain, observed=True)
+        waiting.trace.known.add(message)
+        if waiting.trace.request == waiting.request:
+            self._end_at(waiting.trace, chain)
 
     def _add_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """Add the answer joined with the beginning that the client wrote, since it may send both as one message."""
@@ -279,6 +300,7 @@ class SessionResolver:
             trace,
             prints.chain[-1],
             prints.messages[-1],
+            prints.messages[-3] if prints.roles[-3:] == _REFUSAL else b"",
             features.raw,
             features.gaps,
             prints.chain[-2],

@@ -161,9 +161,11 @@ def _of_chain(
         return _again(cache, query, known, point, same)
     waiting = [trace for trace in waiting if query.continued in (None, trace)]
     if waiting and prints.roles[known] is Role.ASSISTANT:
-        arriving = (trace for trace in waiting if trace.in_flight and len(waiting) > 1)
-        matching = next((trace for trace in arriving if prints.messages[known] in digests_so_far(trace)), None)
-        trace = matching or max(waiting, key=_answer_likelihood)
+        arriving = [trace for trace in waiting if trace.in_flight and len(waiting) > 1]
+        arrived = {trace.key: digests_so_far(trace) for trace in arriving}
+        matching = next((trace for trace in arriving if prints.messages[known] in arrived[trace.key]), None)
+        begun = [trace for trace in waiting if arrived.get(trace.key, True)]
+        trace = matching or max(begun or waiting, key=_answer_likelihood)
         return SessionMatch(Relation.CONTINUES, trace, known + 1, edited=True)
     unanswered = [trace for trace in waiting if not (trace.complete or trace.in_flight)]
     if unanswered:

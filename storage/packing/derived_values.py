@@ -25,7 +25,7 @@ from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, Parameter, Span, ToolCall, ToolResult, Trace
-from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.rules.catalogue import RULES, find_rule
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
 from weaklink.storage.packing.records import tool_facts, tool_from
@@ -95,19 +95,20 @@ def step_from(facts: Facts, placed: Sequence[Any], texts: Texts) -> Step:
     return msgspec.convert(facts, Step)
 
 
+_SEVERITIES = {rule.code: rule.severity for rule in RULES}
 _RULE, _FAULT_RANGE, _MESSAGE, _HINT = map(Fault.__struct_fields__.index, ("rule", "range", "message", "hint"))
 
 
 def diagnostic_facts(diagnostic: Diagnostic) -> Diagnostic:
-    """A diagnostic; its rule is replaced with its code."""
+    """A diagnostic; its rule is replaced with its `rule_key`."""
     fault = diagnostic.fault
     call = fault.call and structs.replace(fault.call, arguments=packable(fault.call.arguments))
     range_ = None if fault.range == diagnostic.location.range else fault.range
-    return structs.replace(diagnostic, fault=structs.replace(fault, rule=fault.rule.code, range=range_, call=call))
+    return structs.replace(diagnostic, fault=structs.replace(fault, rule=rule_key(fault.rule), range=range_, call=call))
 
 
 def diagnostic_from(facts: Facts, rules: Mapping[str, Rule], pool: StringPool) -> Diagnostic:
-    """The inverse of `diagnostic_facts`; `rules` are those of all diagnostics, by code."""
+    """The inverse of `diagnostic_facts`; `rules` are those of all diagnostics, by `rule_key`."""
     (_, part, range_), fault = facts
     facts[0][1] = pool.setdefault(part, part)
     fault[_RULE] = rules[fault[_RULE]]
@@ -118,19 +119,27 @@ def diagnostic_from(facts: Facts, rules: Mapping[str, Rule], pool: StringPool) -
     return msgspec.convert(facts, Diagnostic)
 
 
+def rule_key(rule: Rule) -> str:
+    """The code of a rule, and its severity if that is not the one of the catalogue: training data lowers some."""
+    is_own = _SEVERITIES.get(rule.code, rule.severity) is rule.severity
+    return rule.code if is_own else f"{rule.code} {rule.severity.value}"
+
+
 def rule_facts(rule: Rule) -> list[Any]:
     """A rule, without its code."""
     return [rule.name, rule.severity.value]
 
 
 def rules_from(facts: Mapping[str, list[Any]]) -> Mapping[str, Rule]:
-    """The rules with these codes; rules that this weaklink does not know are built from the stored facts."""
-    return {code: _rule(code, *values) for code, values in facts.items()}
+    """The rules with these keys; rules that this weaklink does not know are built from the stored facts."""
+    return {key: _rule(key, *values) for key, values in facts.items()}
 
 
-def _rule(code: str, name: str, severity: str) -> Rule:
+def _rule(key: str, name: str, severity: str) -> Rule:
+    code, _, changed = key.partition(" ")
     try:
-        return find_rule(code)
+        rule = find_rule(code)
+        return structs.replace(rule, severity=Severity(changed)) if changed else rule
     except UnknownRuleError:
         summary = "A rule of another version of weaklink; only that version can explain it."
         return Rule(code, name, Severity(severity), summary, summary)

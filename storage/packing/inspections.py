@@ -54,7 +54,8 @@ def pack_inspection(inspection: Inspection, texts: derived_values.Texts) -> Pack
     parts = [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts]
     steps = [derived_values.step_facts(step, position, texts) for step in inspection.chain.steps]
     diagnostics = [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics]
-    rules = {diagnostic.rule.code: derived_values.rule_facts(diagnostic.rule) for diagnostic in inspection.diagnostics}
+    met = (diagnostic.rule for diagnostic in inspection.diagnostics)
+    rules = {derived_values.rule_key(rule): derived_values.rule_facts(rule) for rule in met}
     chain = structs.replace(inspection.chain, steps=steps)
     stored = structs.replace(inspection, parts=parts, chain=chain, diagnostics=diagnostics)
     content = pack([derived_values.LAYOUT, rules, stored])

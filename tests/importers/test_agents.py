@@ -318,6 +318,20 @@ def test_the_state_of_a_conversation_of_openhands_is_read_with_the_events_beside
     assert [traces(event) for event in events.iterdir()] == [[]] * len(lines)
 
 
+def test_an_agent_of_strands_is_read_with_the_messages_beside_it(tmp_path: Path) -> None:
+    lines = (CASES / "strands" / "messages.jsonl").read_text().splitlines()
+    agent = tmp_path / "session_s1" / "agents" / "agent_default"
+    (agent / "messages").mkdir(parents=True)
+    for number, line in enumerate([*lines, *lines]):
+        (agent / "messages" / f"message_{number}.json").write_text(line)
+    path = agent / "agent.json"
+    path.write_text(json.dumps({"agent_id": "default", "state": {}, "conversation_manager_state": {}}))
+    (listed,), (trace,) = traces(CASES / "strands" / "messages.jsonl"), traces(path)
+    assert [turn.parts for turn in trace.turns] == [turn.parts for turn in listed.turns] * 2
+    assert trace.external_ids[0].value == "s1/default"
+    assert [traces(message) for message in (agent / "messages").iterdir()] == [[]] * 2 * len(lines)
+
+
 def test_hermes_agents_database_has_the_sessions_of_its_export(tmp_path: Path) -> None:
     export = CASES / "hermes-sessions" / "export.jsonl"
     sessions = [json.loads(line) for line in export.read_text().splitlines()[:3]]

@@ -246,6 +246,49 @@ def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived()
         assert later.key == one.key
 
 
+@pytest.mark.parametrize("second_so_far", [None, answer("").turn, answer("I lo").turn], ids=["none", "empty", "begun"])
+def test_an_answer_in_other_words_is_of_the_sibling_that_has_its_answer_if_nothing_of_the_other_arrived(
+    second_so_far: Turn | None,
+) -> None:
+    """smolagents sends back its calls as words, and an agent that was started with it waits for its first answer."""
+    book = new_book()
+    talk: list[Json] = [user("A number.")]
+    first, second = ask(book, talk), ask(book, talk)
+    book.answered(first, answer("I look."))
+    has_begun = second_so_far is not None and second_so_far.parts[0].text
+    arrived = {second.request_id: second_so_far} if second_so_far is not None else {}
+    later = place_early(book, [*talk, assistant("Calling tools: x"), user("Next.")], arrived)
+    assert later.key == (second.key if has_begun else first.key)
+
+
+def test_siblings_that_write_code_go_on_with_their_own_though_it_is_sent_back_with_its_call() -> None:
+    """smolagents' `CodeAgent`: the server left out the stop word `</code>`."""
+    book = new_book()
+    talk: list[Json] = [user("A number.")]
+    placed = [ask(book, talk) for _ in range(3)]
+    for number, one in enumerate(placed):
+        book.answered(one, answer(f"Thought: Hm.\n<code>\nprint({number})\n"))
+    for number in (2, 0, 1):
+        call = {"id": "call_1", "function": {"name": "python_interpreter", "arguments": f"print({number})"}}
+        sent = f"Thought: Hm.\n<code>\nprint({number})\n</code>\nCalling tools:\n{[call]}"
+        assert ask(book, [*talk, assistant(sent), user("Observation: 1")]).key == placed[number].key
+
+
+@pytest.mark.parametrize("words", ["I look.", ""], ids=["text", "no text"])
+@pytest.mark.parametrize("added", ["", "\nCalling tools:\n[{'id': 'call_1'}]"], ids=["dropped", "in words"])
+def test_siblings_whose_calls_are_not_sent_back_as_calls_go_on_each_once(words: str, added: str) -> None:
+    """smolagents' `ToolCallingAgent` sends its calls as words, and none where they could not be made."""
+    book = new_book()
+    talk: list[Json] = [user("How warm?")]
+    placed = [ask(book, talk) for _ in range(3)]
+    parts = (Part("text", words), Part("call:0", "{}"))
+    for number, one in enumerate(placed):
+        call = CallHeader("call:0", "get_weather", f"call_{number}")
+        book.answered(one, DecodedTurn(Turn(Role.ASSISTANT, parts, calls=(call,))))
+    later = [ask(book, [*talk, assistant(words + added), user("Error: no")]).key for _ in placed]
+    assert sorted(later) == [one.key for one in placed]
+
+
 def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> SessionAssignment:
     return ask(book, messages, so_far=arrived.get)
 

@@ -11,6 +11,7 @@ import click
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar, require_extra
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.views.styled_text import counted
 
 
 @declaring.command("tui")
@@ -45,22 +46,23 @@ def tui(
     from weaklink.ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
     from weaklink.ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same
 
-    with _opened(trace) as database:
+    with _opened(trace) as opened:
         settle()
-        opened_trace = trace if database is None else None
+        database, notice = opened or (None, "")
         WeaklinkApp(
             database or where,
-            trace=opened_trace,
+            trace=trace if database is None else None,
             against=against,
             filter_text=expression,
             theme=theme,
             is_temporary=database is not None,
+            notice=notice,
         ).run()
 
 
 @contextmanager
-def _opened(trace: str | None) -> Iterator[str | None]:
-    """A temporary database of the file that `trace` names; None if `trace` does not name a file."""
+def _opened(trace: str | None) -> Iterator[tuple[str, str] | None]:
+    """A temporary database of the file that `trace` names, and what it lacks; None if `trace` does not name a file."""
     if trace is None or trace.isdecimal() or not Path(trace).is_file():
         yield None
         return
@@ -69,5 +71,8 @@ def _opened(trace: str | None) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
         database = Path(folder, Path(trace).name)  # as the screen names it
         with progress_bar("Reading") as advance:
-            store_file(trace, database, advance)
-        yield str(database)
+            unreadable = store_file(trace, database, advance)
+        lacks = (
+            f"{counted(unreadable, 'record')} could not be read; `weaklink check` shows where." if unreadable else ""
+        )
+        yield str(database), lacks

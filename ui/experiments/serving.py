@@ -33,8 +33,11 @@ async def serving(server: ReplayServer, port: int, upstream: str | None = None) 
 def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
     """The variables for clients, and a summary of the requests so far; `trace` is the recorded one.
 
-    The first diverging request is shown next to the recorded one in `width` cells.
+    Without variables, the server has stopped. The first diverging request is shown next to the recorded one in `width`
+    cells.
     """
+    if not variables:
+        yield (Run("The server has stopped."),)
     for name, value in variables.items():
         yield (Run(f"{name}=", Style.KEY), Run(value))
     replayer = server.replayer

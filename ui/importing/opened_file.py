@@ -22,22 +22,23 @@ _PEEKED, _TOGETHER = 200, 200
 
 
 def store_file(path: str, database: Path, advance: Callable[[int], None]) -> int:
-    """Store the records of a file, secrets masked, in a new database. Returns their number.
+    """Store the records of a file, secrets masked, in a new database. Returns how many records could not be read.
 
     Rows of training data get the faults that `weaklink data lint` finds in each of them; traces of any other source
-    those of `weaklink check`. `advance` is called with the number of records read. A record that cannot be read is left
-    out. Raises UnreadableFileError if the file has no readable record.
+    those of `weaklink check`. `advance` is called with the number of records stored. Raises UnreadableFileError if the
+    file has no readable record.
     """
     records = _training(path) if _is_training(path) else _logged(path)
-    count = 0
+    stored = unreadable = 0
     with open_store(database) as store:
         while batch := list(islice(records, _TOGETHER)):
-            store.save(batch)
-            count += len(batch)
-            advance(len(batch))
-    if not count:
+            readable = [record for record in batch if record is not None]
+            store.save(readable)
+            stored, unreadable = stored + len(readable), unreadable + len(batch) - len(readable)
+            advance(len(readable))
+    if not stored:
         raise UnreadableFileError(f"{path}: no record could be read")
-    return count
+    return unreadable
 
 
 def _is_training(path: str) -> bool:
@@ -47,11 +48,14 @@ def _is_training(path: str) -> bool:
         return path.lower().endswith((".parquet", ".arrow"))
 
 
-def _training(path: str) -> Iterator[tuple[Trace, Inspection]]:
-    rows = (row for row in read_data([path]) if isinstance(row, DataRow))
+def _training(path: str) -> Iterator[tuple[Trace, Inspection] | None]:
+    """The rows; None for one that cannot be read."""
+    rows = iter(read_data([path]))
     first = list(islice(rows, _PEEKED))
-    options = LintOptions(set_format=format_of_set(map(read_sample, first)))
-    return (_linted(redacted(read_sample(row)), options) for row in chain(first, rows))
+    options = LintOptions(set_format=format_of_set(read_sample(row) for row in first if isinstance(row, DataRow)))
+    return (
+        _linted(redacted(read_sample(row)), options) if isinstance(row, DataRow) else None for row in chain(first, rows)
+    )
 
 
 def _linted(sample: Sample, options: LintOptions) -> tuple[Trace, Inspection]:
@@ -61,9 +65,12 @@ def _linted(sample: Sample, options: LintOptions) -> tuple[Trace, Inspection]:
     return sample.reported_trace if is_of_row else sample.trace, inspection
 
 
-def _logged(path: str) -> Iterator[tuple[Trace, Inspection]]:
+def _logged(path: str) -> Iterator[tuple[Trace, Inspection] | None]:
+    """The traces; None for a record that cannot be read."""
     redactor = Redactor()
     for record in read_source(path).records:
-        if not isinstance(record, Skipped):
+        if isinstance(record, Skipped):
+            yield None
+        else:
             trace = redactor.trace(record)
             yield trace, inspect_trace(trace)

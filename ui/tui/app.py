@@ -103,7 +103,7 @@ class WeaklinkApp(App[None]):
     """Shows the traces of a database. `trace`, an id or a link, is opened at start; `filter_text` is the first filter.
 
     `against` is the id of a trace to compare the opened one with at start. A database that `is_temporary` has the
-    records of a file, and is deleted afterwards.
+    records of a file, and is deleted afterwards. `notice` is shown for a while at start.
 
     Raises LinkError for a link that cannot be read.
     """
@@ -128,6 +128,7 @@ class WeaklinkApp(App[None]):
         filter_text: str = "",
         theme: str = "auto",
         is_temporary: bool = False,
+        notice: str = "",
     ) -> None:
         name = chosen_theme(theme)  # before Textual removes NO_COLOR from the environment
         super().__init__(ansi_color=True if name == "ansi" else None)
@@ -148,14 +149,16 @@ class WeaklinkApp(App[None]):
         self._line = LineCommands(self, self._access, self._chains, destinations)
         self._first = read_link(trace) if trace is not None else None
         self._against = against
+        self._notice = notice
 
     async def on_mount(self) -> None:
         """Show the list, and above it the trace to open at start."""
         keymap = read_keymap(keymap_path(), every_command())
         self.set_keymap(dict(keymap.keys))
         await self.push_screen(self._chains)
-        if keymap.problems:
-            self.notify(" ".join(map(visible_line, keymap.problems)), severity="warning", timeout=20, markup=False)
+        notices = [*map(visible_line, keymap.problems), *([self._notice] if self._notice else [])]
+        if notices:
+            self.notify(" ".join(notices), severity="warning", timeout=20, markup=False)
         if self._first is not None:
             start_work(self, partial(self._open_link, self._first), "open")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.widgets import Input, Label, Select
 
 from weaklink.inspector.capture.resending import SpendingBounds
@@ -42,6 +42,14 @@ _FIELDS = (
 _POLL_S = 0.5
 
 
+class _Field(LineInput, inherit_bindings=False):
+    """A field of the form; enter in it is the screen's command, so footer, help and keymap have it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
+    ]
+
+
 class AskScreen(UpperScreen):
     """Sends the request of turn `turn` of trace `id` again, by default of the turn that broke the chain."""
 
@@ -66,7 +74,7 @@ class AskScreen(UpperScreen):
         yield StatusLine()
         for name, label, hint in _FIELDS:
             yield Label(f" {label}", markup=False)
-            yield LineInput(placeholder=hint, id=name, compact=True)
+            yield _Field(placeholder=hint, id=name, compact=True)
         yield Label(" advice against the fault", markup=False)
         yield Select([("no", False), ("yes", True)], allow_blank=False, compact=True)  # words: a box is only coloured
         yield LineView(id="table")
@@ -83,10 +91,6 @@ class AskScreen(UpperScreen):
         self.query_one("#server", Input).focus()
         turn = f", turn {self._turn}" if self._turn else ""
         self.update_status((Run(f"trace {self._trace_id}{turn}"),))
-
-    def on_input_submitted(self) -> None:
-        """Show what would be sent."""
-        self.action_preview()
 
     @on(Input.Changed)
     @on(Select.Changed)
@@ -180,9 +184,12 @@ class AskScreen(UpperScreen):
                 server.fork_after = max((self._turn or 1) - 1, 0)
             async with serving(server, 0, upstream) as variables:
                 self.work("serving")
-                while True:
-                    self.show(serving_lines(server, variables, trace, self._room()))
-                    await asyncio.sleep(_POLL_S)
+                try:
+                    while True:
+                        self.show(serving_lines(server, variables, trace, self._room()))
+                        await asyncio.sleep(_POLL_S)
+                finally:
+                    self.show(serving_lines(server, {}, trace, self._room()))
         except (WeaklinkError, OSError) as error:
             self.show([(Run(f"{error}", Style.ERROR),)])
         finally:

@@ -244,7 +244,9 @@ def _rows(labels: Sequence[Content], width: int, gap: int) -> list[Content]:
     """The labels, `gap` spaces apart, in as many rows of `width` cells as they need."""
     rows = [Content(" ")]
     for label in labels:
-        if rows[-1].cell_length + label.cell_length > width and rows[-1].cell_length > 1:
+        is_begun = rows[-1].cell_length > 1
+        if is_begun and rows[-1].cell_length + gap + label.cell_length > width:
             rows.append(Content(" "))
-        rows[-1] = rows[-1] + label + Content(" " * gap)
+            is_begun = False
+        rows[-1] = rows[-1] + Content(" " * gap * is_begun) + label
     return rows

@@ -211,6 +211,7 @@ class PageWork(Struct):
             while not self.stopping.is_set():
                 self._show(serving_lines(server, variables, trace, _WIDTH))
                 await asyncio.sleep(_EVERY_S / 4)
+        self._show(serving_lines(server, {}, trace, _WIDTH))
 
     def _show_result(self, result: AskResult) -> None:
         self.table = result_table(result)

@@ -212,3 +212,22 @@ def _history_faults(weaklink: Run, tmp_path: Path, entries: list[dict[str, Any]]
     checked = json.loads(weaklink("check", "session.har", "--output", "json").stdout)
     codes = [diagnostic["code"] for diagnostic in checked["diagnostics"]]
     return [code for code in codes if code.startswith("L8")]
+
+
+def test_a_refused_answer_that_a_later_request_leaves_out_is_of_the_same_run(weaklink: Run, tmp_path: Path) -> None:
+    """LlamaIndex's ReAct agent says once why it could not read an answer, and prints the arguments of the next one."""
+    call = 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}'
+    printed = call.replace('"', "'")
+    refused = [{"role": "assistant", "content": call[:-1]}, {"role": "user", "content": "Error while parsing: no JSON"}]
+    done = [{"role": "assistant", "content": printed}, {"role": "user", "content": "Observation: 4 degrees"}]
+    entries = [
+        exchange(1, [QUESTION], {"content": call[:-1]}, "stop"),
+        exchange(2, [QUESTION, *refused], {"content": call}, "stop"),
+        exchange(3, [QUESTION, *done], {"content": "Thought: I know.\nAnswer: It has 4 degrees."}, "stop"),
+    ]
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    assert weaklink("import", "session.har", "--db", "w.db").returncode == 0
+    assert len(weaklink("list", "--json", "--db", "w.db").stdout.splitlines()) == 1
+    chain = json.loads(weaklink("show", "1", "--json", "--db", "w.db").stdout)["chain"]
+    assert [(step["outcome"], step["recovered_by"]) for step in chain] == [("malformed", 2), ("ok", None)]

@@ -148,3 +148,12 @@ async def test_work_that_misses_a_part_of_a_screen_in_use_fails(tmp_path: Path) 
 
     with pytest.raises(WorkerFailed, match="NoMatches"):
         await work_at_home()
+
+
+@pytest.mark.slow
+async def test_in_every_narrow_width_the_way_out_and_the_help_stay_in_sight(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=(60, 15)) as (app, pilot):
+        for width in range(30, 60):
+            await pilot.resize_terminal(width, 15)
+            await settled(pilot)
+            assert "q Quit : Run ? Help" in " ".join(shown(app).splitlines()[-2:]), (width, shown(app))

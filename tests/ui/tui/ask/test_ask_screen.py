@@ -37,6 +37,7 @@ async def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path
     with running_upstream(server("openai", lambda body: 0.0 if body.get("temperature") == 0 else 1.0)) as upstream:
         async with running(where, size=_WIDE, named="1") as (app, pilot):
             await press(pilot, "a")
+            assert "⏎ Preview" in shown(app)
             _type(app, server=upstream.url, times="6", settings="temperature=0")
             await press(pilot, "ctrl+s")
             assert not upstream.requests
@@ -100,6 +101,8 @@ async def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:
         assert await asyncio.to_thread(asked) == "weather"
         await _until_shown(app, pilot, "1 of 1 recorded request answered.")
         await press(pilot, "ctrl+t")
+        assert "The server has stopped." in shown(app)
+        assert address not in shown(app)
         with pytest.raises(urllib.error.URLError):
             await asyncio.to_thread(asked)
 
