@@ -18,12 +18,12 @@ text, such as a request with all messages so far, is scanned where it differs fr
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import accumulate, repeat
+from itertools import repeat
 from operator import attrgetter, itemgetter
 from sys import maxsize
 
@@ -82,17 +82,11 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def secrets_of(texts: Iterable[str]) -> Iterator[tuple[str, list[Secret]]]:
-    """Each text, in any order, with its secrets; of most short ones, one search for signs says that they have none."""
-    plain: list[str] = []
-    others: list[str] = []
+    """Each text with its secrets; of most short ones, a search for signs says that they have none."""
     for text in texts:
-        (plain if len(text) <= _SHORT and _is_plain(text) else others).append(text)
-    joined = "\0".join(plain)  # no sign has a zero in it
-    ends = list(accumulate(len(text) + 1 for text in plain))
-    starts = _OF_ANY.starts(f"{joined}\0{joined.lower()}") if plain else ()
-    having = {bisect_right(ends, start % ends[-1]) for start in starts}
-    yield from ((text, []) for number, text in enumerate(plain) if number not in having)
-    for text in (*others, *(plain[number] for number in having)):
+        if len(text) <= _SHORT and _is_plain(text) and not _OF_ANY.starts(f"{text}\0{text.lower()}"):
+            yield text, []
+            continue
         finder = Finder(text)
         finder.scan(is_final=True)
         yield text, finder.found()
@@ -117,7 +111,7 @@ class _Signs:
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
         self._detectors = tuple(detectors)
-        self._signs = [(sign, number) for number, one in enumerate(self._detectors) for sign in one.rule.signs]
+        self._signs = [(sign, number) for number, known in enumerate(self._detectors) for sign in known.rule.signs]
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
@@ -174,12 +168,12 @@ class Finder:
         if at <= 0:
             return
         self._at = at
-        self.located = [one for one in other.located if one[0].end <= at]
+        self.located = [(secret, begin) for secret, begin in other.located if secret.end <= at]
         shift = len(self.text) - len(other.text)
         end = len(other.text) - _shared_length(self.text[length:][::-1], other.text[length:][::-1]) + CONTEXT
         if not any(begin < end < secret.end for secret, begin in other.located):
             self._to = end + shift + CONTEXT  # the signs of what begins before are up to there
-            self._behind = [(_moved(one, shift), begin + shift) for one, begin in other.located if begin >= end]
+            self._behind = [(_moved(known, shift), begin + shift) for known, begin in other.located if begin >= end]
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
@@ -216,7 +210,7 @@ class Finder:
         if surplus > 0:
             self.text = self.text[surplus:]
             self.open = self.open and _moved(self.open, -surplus)
-            self.located = [(_moved(one, -surplus), at - surplus) for one, at in self.located if one.end > surplus]
+            self.located = [(_moved(held, -surplus), at - surplus) for held, at in self.located if held.end > surplus]
             self._judged = frozenset((begin - surplus, name) for begin, name in self._judged)
             for position in ("released", "certain", "_at", "_alert_to", "_wait_to"):
                 setattr(self, position, getattr(self, position) - surplus)
@@ -241,7 +235,7 @@ class Finder:
         if end is not None:
             self.open = None
             closed = structs.replace(secret, end=end, goes_on=())
-            self.located = [*(one for one in self.located if not one[0].goes_on), (closed, secret.start)]
+            self.located = [*(known for known in self.located if not known[0].goes_on), (closed, secret.start)]
             self._at = secret.start
         return end is not None
 
@@ -264,7 +258,7 @@ class Finder:
             if place.begin < farthest:
                 near = found[-_MAX_OVERLAPPING:]
                 edges = (place.at, place.begin)
-                around = [one for one, _ in near if any(one.start <= edge < one.end for edge in edges)]
+                around = [secret for secret, _ in near if any(secret.start <= edge < secret.end for edge in edges)]
                 free_from = max((0, *(secret.end for secret in around)))
                 free_at = max((secret.end for secret, _ in near if secret.end <= place.begin), default=-1)
                 reaches = place.detector.rule.can_hold_secrets and not any(secret.goes_on for secret in around)
@@ -275,7 +269,8 @@ class Finder:
             if place.end + place.detector.rule.window > len(text) and not is_final:
                 undecided = place
                 break
-            secrets = [one for one in place.judge(text, free_at, is_final=is_final) if one.start >= free_from]
+            behind = place.judge(text, free_at, is_final=is_final)
+            secrets = [secret for secret in behind if secret.start >= free_from]
             found += ((secret, place.begin) for secret in secrets)
             farthest = max((farthest, *(secret.end for secret in secrets)))
             if not any(secret.goes_on for secret in secrets):
@@ -336,7 +331,7 @@ class _Suspect(Struct, frozen=True):
         """The secrets that it introduces."""
         free_at = free_at if free_at <= self.begin else -1
         secrets = self.detector.judge(FoundIntroduction(text, self.view, self.match, free_at, is_final))
-        return [one if one.rule else structs.replace(one, rule=self.detector.rule.name) for one in secrets]
+        return [secret if secret.rule else structs.replace(secret, rule=self.detector.rule.name) for secret in secrets]
 
 
 def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
@@ -363,13 +358,13 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
 
 
 def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:
-    """The matches around each sign, which have the pattern's `before` right before it; nothing is between them."""
-    pattern, span, before = detector.pattern, detector.rule.span, detector.before
+    """The matches around each sign."""
+    pattern, span = detector.pattern, detector.rule.span
     if not span:
         yield from filter(None, map(pattern.match, repeat(text), signs))
         return
     for sign_at in signs:
-        while sign_at >= start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
+        while sign_at >= start:
             near = pattern.search(text, max(start, sign_at - span), sign_at + span)
             match = pattern.match(text, near.start()) if near else None
             if match is None:

@@ -12,7 +12,6 @@ run is one value.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from itertools import product
 from typing import TypeAlias
 
@@ -35,7 +34,7 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
+    `longest`. `is_idle` rejects most places in a view with
     little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match.
     With `is_exact`, signs and pattern are for the text and not its view.
     """
@@ -43,7 +42,6 @@ class Detector(Struct, frozen=True):
     rule: DetectorRule
     pattern: re.Pattern[str]
     judge: Callable[[FoundIntroduction], Iterable[Secret]]
-    before: re.Pattern[str] | None = None
     is_idle: Callable[[str, re.Match[str]], bool] | None = None
 
 
@@ -70,7 +68,10 @@ def _shapes() -> Iterator[KeyShape]:
 
 
 KEYS = tuple(_shapes())
-
+_BY_FIRST: dict[str, list[KeyShape]] = {}
+for _key in sorted(KEYS, key=lambda key: -len(key.prefix)):
+    _BY_FIRST.setdefault(_key.prefix[0], []).append(_key)
+_KEY_RUNS = {signs: secret_values.PatternRun(lazy_pattern(f"[{signs}]*")) for signs in {key.secret for key in KEYS}}
 _MIN_KEY_CHARS = min(len(key.prefix) + key.at_least for key in KEYS)
 _PREFIXES = (*dict.fromkeys(key.prefix for key in KEYS), "eyJ", *map("".join, product("MNO", "DTjz")))
 """What keys begin with; those of Discord's bots begin with digits in base 64."""
@@ -84,35 +85,19 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
     """The key whose prefix begins a run, if it is one."""
     text, at, is_final = place.text, place.found.start(), place.is_final
     begins = names.begins_word(text, at, place.free_at)
-    for key in _by_first().get(text[at], ()):
+    for key in _BY_FIRST.get(text[at], ()):
         if text.startswith(key.prefix, at) and (begins or not key.prefix[0].isalnum()):
-            start, run = at + len(key.prefix), _key_run(key.secret)
+            start, run = at + len(key.prefix), _KEY_RUNS[key.secret]
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
-            if len(body) >= key.at_least and (not key.must_mix or any(map(_is_random, PATTERNS.segment.findall(body)))):
+            words = PATTERNS.segment.findall(body)
+            is_random = any(len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word) for word in words)
+            if len(body) >= key.at_least and (is_random or not key.must_mix):
                 return replace(Secret.of(text, start, run, is_final=is_final), rule=f"prefix {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
         if match is not None and secret_values.is_mixed(match["body"]):
             return replace(Secret.of(text, match.start("body"), _TOKEN_REST, is_final=is_final), rule=name)
     return None
-
-
-def _is_random(word: str) -> bool:
-    """Whether one of the words that dashes and the like join looks random, or is longer than words are."""
-    return len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word)
-
-
-@cache
-def _key_run(characters: str) -> secret_values.PatternRun:
-    return secret_values.PatternRun(re.compile(f"[{characters}]*"))
-
-
-@cache
-def _by_first() -> dict[str, list[KeyShape]]:
-    return {
-        first: sorted((key for key in KEYS if key.prefix[0] == first), key=lambda key: -len(key.prefix))
-        for first in {key.prefix[0] for key in KEYS}
-    }
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
@@ -164,7 +149,7 @@ _COMMANDS = {
     option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?[\s,](?:{_ON_THE_LINE}{{0,200}}[\s,])?{_QUOTE}?\Z")
     for option, commands in RULES.commands.items()
 }
-_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS = 240, 8
+_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS, _MIN_WEB_KEY_CHARS = 240, 8, 20
 
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
@@ -220,12 +205,14 @@ _JUDGES: dict[str, _Judge] = {
     "option": _judge_option,
     "argument": lambda place: _argument(place, place.found["open"]),
     "login": _judge_login,
+    "made": lambda place: place.judge(
+        secret_values.WORD, place.found.end(), lambda value: secret_values.is_made(value, at_least=_MIN_WEB_KEY_CHARS)
+    ),
 }
 
 
 def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
-    before = lazy_pattern(rule.before) if rule.before else None
-    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
+    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)))
 
 
 def _run(name: str, introduction: str, characters: str, at_least: int) -> Detector:

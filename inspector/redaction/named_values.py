@@ -2,9 +2,9 @@ r"""The value of a name: `DB_PASSWORD=x`, `the API key for staging is x`, `<key>
 
 A name alone introduces nothing; what is between it and a word (the gap) and what the word looks like decide together.
 
-1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
-   JSON, HTML and addresses. Then a value in quotes may be anything but a placeholder or prose, and a bare one anything
-   but code and the first word of a sentence.
+1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of JSON,
+   HTML and addresses, or the end of a line (a here-document, a heading), or the rows of a table or an INSERT. A value
+   in quotes may be anything but a placeholder or prose, and a bare one anything but code and a sentence's first word.
 2. The second net: no relation has to be known. A word with letters and digits, up to 160 characters after the name, is
    a secret if it is strange enough for what the gap says. After a copula, a sign, markup or words like `value`, letters
    and digits suffice (`hunter2`). After other words, it must look made: a part of it is no word with a number
@@ -20,7 +20,7 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -52,34 +52,32 @@ class _Named:
     def __init__(self, place: FoundIntroduction, start: int, confidence: SecretConfidence) -> None:
         self.place, self.text, self.lowered, self.end = place, place.text, place.lowered, place.found.end()
         self.sign: str = place.found["sign"]
+        self.start, self.is_option = start, self.text.startswith("-", start)
         is_set = self.sign == "pass" and self.lowered[self.end : self.end + 1] in {"=", ":"}
-        self.start, self.confidence = start, SecretConfidence.SECRET if is_set else confidence
+        is_token = self.sign == "token" and self.is_option
+        self.confidence = SecretConfidence.SECRET if is_set or is_token else confidence
+        self._is_strong = self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
         self._is_pass = self.sign.startswith(("cred", "pass"))
-        self.is_option = self.text.startswith("-", self.start) and not self.text.startswith("---", self.start)
+        self._is_read = self.lowered[max(start - 4, 0) : place.found.start()].endswith(("get", "get_"))
 
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
         """Whether a pattern that ends where the text ends matches right before the name."""
         return pattern.search(self.lowered, max(self.start - chars, 0), self.start) is not None
 
-    @property
-    def _is_strong(self) -> bool:
-        return self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
-
-    @property
-    def _is_read(self) -> bool:
-        """Whether it is the name of what is read, `get_password(...)`."""
-        return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
-
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
-            is_label = found["label"] and not (opened or found["sibling"] or PATTERNS.NEWLINE.search(found["gap"]))
-            after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if is_label else None
+            after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if found["label"] else None
             return self._judge_assigned(found) or after_label  # `<b>Password:</b> x`
+        if relation == "line below":
+            return self._judge_below(found)
         if relation == "option, clause":
             return self._judge_spaced(start, opened)
-        if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
+        if relation == "prompt" and not self.follows(PATTERNS.prompt_before, 16):
+            return self._judge_bare(start, ": ", SecretConfidence.LIKELY)
+        is_set = self.is_option or self.follows(PATTERNS.setter, 64)
+        if relation == "argument" and (self.text.startswith("--", start) or not is_set):
             return None
         return self._judge_value(start, opened, "," if relation == "argument" else ": ")
 
@@ -124,7 +122,7 @@ class _Named:
         return secret or judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
-        return self.place.judge(ending, start, lambda one: secret_values.can_be_quoted_secret(one, self.confidence))
+        return self.place.judge(ending, start, lambda value: secret_values.can_be_quoted_secret(value, self.confidence))
 
     def _judge_element(self, start: int, *, is_argument: bool) -> Secret | None:
         """Judge the text of an element, which must be closed, or be the end of the text.
@@ -137,42 +135,21 @@ class _Named:
         is_ended = PATTERNS.closing.match(self.text, end) or (is_argument and self.text.startswith("<", end))
         if len(value) >= PEEK:
             is_ended = is_argument or len(value.split()) <= 1
-        is_cut = PATTERNS.cut_closing.match(self.text, end) and (
-            is_argument or PATTERNS.bare_element.fullmatch(value) or self.follows(PATTERNS.alone_tag, 48)
-        )
+        is_cut = PATTERNS.cut_closing.match(self.text, end) and (is_argument or PATTERNS.bare_element.fullmatch(value))
         return self._judge_until(secret_values.ELEMENT, start) if is_ended or is_cut else None
 
     def _judge_header(self, start: int, opened: str | None) -> Secret | None:
         """Judge a header's value: the scheme stays, cookies and signatures have several fields."""
         scheme = PATTERNS.scheme.match(self.text, start)
-        is_cookie = self.sign == "cookie"
-        if not (scheme or opened or is_cookie):
-            return self._judge_bare(start, ": ")
-        if scheme and not scheme["known"]:
-            return self._judge_bare(scheme.end(), "=", SecretConfidence.LIKELY)
-
-        def is_secret(text: str) -> bool:
-            value = text.strip()
-            if is_cookie:
-                values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value))
-                return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
-            if scheme and not scheme["line"] and PATTERNS.field_begin.fullmatch(value):
-                return False  # `Token token="x"`: the field introduces it
-            is_one = " " not in value or bool(opened) or bool(scheme and scheme["line"])
-            confidence = SecretConfidence.PASSWORD if scheme else self.confidence
-            return is_one and secret_values.can_be_quoted_secret(value, confidence)
-
-        def is_key(word: str) -> bool:
-            is_field = PATTERNS.field_begin.match(word) is not None
-            return len(word) >= _MIN_KEY_CHARS and secret_values.has_letters_and_digits(word) and not is_field
-
         start = scheme.end() if scheme else start
-        is_line = is_cookie or (scheme is not None and scheme["line"])
-        ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
-        secret = self.place.judge(ending, start, is_secret)
-        if secret is None and scheme and not opened:  # words follow it on the line
-            return self.place.judge(secret_values.WORD, start, is_key)
-        return secret
+        if self.sign == "cookie" or (scheme and scheme["line"]):
+            return self.place.judge(ending_of(opened) if opened else secret_values.FIELDS, start, _has_long_field)
+        if opened:
+            return self._judge_until(ending_of(opened), start)
+        if PATTERNS.field_begin.match(self.text, start):  # `Token token="x"`: the field introduces it
+            return None
+        is_unknown = scheme is not None and not scheme["known"]
+        return self._judge_bare(start, " " if scheme else ": ", SecretConfidence.LIKELY if is_unknown else None)
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
         """Judge what follows a blank: an argument, a clause of SQL, a line of netrc or of settings."""
@@ -180,53 +157,84 @@ class _Named:
         if spoken is not None:
             return Secret(*spoken.span("words"))
         if self.is_option:
-            if self.sign == "token":
-                self.confidence = SecretConfidence.SECRET
             return self._judge_value(start, opened, " ")
         if opened:
-            is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(PATTERNS.sql_before, 160)
-            is_introduced = is_clause or self.follows(PATTERNS.set_before, 160)
+            is_introduced = self.follows(PATTERNS.sql_before, 160) or self.follows(PATTERNS.set_before, 160)
             return self._judge_value(start, opened, " ") if is_introduced else None
-        if self.follows(PATTERNS.netrc_before, 160) or self.lowered.startswith(
-            ("requirepass", "bindpw", "rootpw"), self.start
-        ):
+        if self.follows(PATTERNS.netrc_before, 160):
             return self._judge_bare(start, "=", SecretConfidence.PASSWORD)
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(PATTERNS.set_before, 160) else None
 
-    def cells(self) -> Iterator[Secret]:
-        """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        if not PATTERNS.cell_end.match(self.lowered, self.end):
-            return
-        least = max(self.start - _MAX_HEAD_CHARS, 0)
-        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
-        head = PATTERNS.head.match(self.lowered, begins[-1])
-        if head is None or head.end() <= self.end:
-            return
-        separator, start = head["separator"], head.end()
-        column = self.lowered.count(separator, head.start("cells"), self.start)
-        cells = head["cells"].split(separator)
-        may_have_words = separator == "|" and column > 0 and "|" not in head[0][: head.start("cells") - head.start()]
-        while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
-            values, start = row["cells"].split(separator), row.end()
-            is_whole = row["end"] or self.place.is_final
-            words = len(cells) - len(values)  # 1 if words stand before the head's first bar: "Save | User | Password |"
-            is_row = words == 0 or (words == 1 and may_have_words and row[0].lstrip(" ").startswith("|"))
-            if is_whole and is_row and len(row["cells"]) <= _MAX_ROW_CHARS:
-                before = values[: column - words]
-                value = values[len(before)]
-                at = row.start("cells") + sum(map(len, before)) + len(before) * len(separator)
-                at += len(value) - len(value.lstrip(" \"'`*"))
-                text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
-                is_mixed = is_mixed or bool(secret_values.changes_often(text) and PATTERNS.inner_capitals.search(text))
-                if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
-                    yield Secret(at, at + len(text), rule="name of a column")
-            elif not PATTERNS.ruler.fullmatch(row["cells"]):
-                return
+    def _judge_below(self, found: re.Match[str]) -> Secret | None:
+        """Judge a word alone on the line below: a here-document, a line that `read` takes, what is below a heading."""
+        before = PATTERNS.line_before.search(self.lowered, max(self.start - 160, 0), self.start)
+        is_document = bool(found["here"] or (before and before["document"]))
+        if not (is_document or before) or "$" in self.text[self.start : self.end]:
+            return None
+        ending = ending_of(found["open"]) if found["open"] else secret_values.LINE
+        word = self.place.value(ending, found.end())[0].strip()
+        is_word = not (any(map(str.isspace, word)) or word.startswith("#") or PATTERNS.no_password.match(word))
+        is_value = is_word and (is_document or secret_values.has_letters_and_digits(word))
+        return self._judge_until(ending, found.end()) if is_value else None
 
-    def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
-        """The second net: words that look like secrets; those of `known` secrets are not among them."""
+    def cells(self) -> Iterator[Secret]:
+        """The values below this name in a table, or in the rows of an INSERT."""
+        end = PATTERNS.cell_end.match(self.lowered, self.end)
+        head = self._head(is_aligned=end["blanks"] is not None) if end else None
+        if head is None:
+            return
+        is_insert, start = "insert" in head.re.groupindex, head.end()
+        pattern = PATTERNS.insert_row if is_insert else PATTERNS.row
+        while start < self.end + _MAX_TABLE_CHARS and (row := pattern.match(self.lowered, start)) is not None:
+            start, span = row.end(), self._cell(head, row)
+            if span is None and not PATTERNS.ruler.fullmatch(row["cells"]):
+                return
+            is_whole = (row["end"] or self.place.is_final) and len(row["cells"]) <= _MAX_ROW_CHARS
+            if span is None or not is_whole:
+                continue
+            begin = PATTERNS.cell_begin.match(self.text, *span).end()  # type: ignore[union-attr]  # it may match nothing
+            is_text = is_insert and self.text[begin - 1] == "'"
+            text = PATTERNS.other_cell.sub("", self.text[begin : span[1]].rstrip(" \"'`*\\"))
+            if (is_text or self._is_strange(text)) and secret_values.can_be_quoted_secret(text, self.confidence):
+                yield Secret(begin, begin + len(text), rule="name of a column")
+
+    def _head(self, *, is_aligned: bool) -> re.Match[str] | None:
+        """The head of a table, or the columns of an INSERT, with this name."""
+        least = max(self.start - _MAX_HEAD_CHARS, 0)
+        line = max((least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))))
+        insert = max(self.lowered.rfind("into ", least, self.start), 0)
+        begins = {} if is_aligned else {PATTERNS.insert: insert, PATTERNS.head: line}
+        heads = (
+            pattern.match(self.lowered, begin) for pattern, begin in (begins | {PATTERNS.aligned_head: line}).items()
+        )
+        return next((head for head in heads if head and head.start("cells") <= self.start < head.end("cells")), None)
+
+    def _cell(self, head: re.Match[str], row: re.Match[str]) -> tuple[int, int] | None:
+        """Where the value of this column is in a row; None if the row has other columns."""
+        separator = head["separator"] or ","
+        if separator.isspace() and separator != "\t":  # its word begins or ends where the name does
+            begin, end = self.start - head.start() + row.start(), self.end - head.start() + row.start()
+            spans = (word.span() for word in PATTERNS.row_word.finditer(self.text, row.start(), row.end("cells")))
+            return next((span for span in spans if span[0] == begin or span[1] == end), None)
+        is_insert = "insert" in head.re.groupindex
+        values = PATTERNS.insert_item.findall(row["cells"])[:-1] if is_insert else row["cells"].split(separator)
+        column = self.lowered.count(separator, head.start("cells"), self.start)
+        words = head["cells"].count(separator) + 1 - len(values)  # 1 if words are before a head's first bar
+        if words and not (words == 1 and column and row[0].lstrip(" ").startswith("|")):
+            return None
+        start = row.start("cells") + sum(len(value) + len(separator) for value in values[: column - words])
+        return start, start + len(values[column - words])
+
+    def _is_strange(self, cell: str) -> bool:
+        """Whether a cell without quotes is no word or number; it may be a file's name."""
+        if not self._is_strong:
+            return secret_values.is_made(cell)
+        is_mixed = any(map(str.isdigit, cell)) and any(map(str.isalpha, cell))
+        return is_mixed or bool(secret_values.changes_often(cell) and PATTERNS.inner_capitals.search(cell))
+
+    def beside(self) -> Iterator[Secret]:
+        """The second net: words that look like secrets."""
         name_end = PATTERNS.name_end.match(self.lowered, self.end)
         limit = self.end + _BESIDE_CHARS
         digit = PATTERNS.digit.search(self.lowered, self.end, limit)
@@ -234,16 +242,12 @@ class _Named:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
-        last = begin + _LIKELY_CHARS if self.sign == "token" and not self._is_strong else limit
         first = max(name_end.end(), digit.start() - _MAX_LETTERS)
-        if first > last:
-            return
+        last = begin + _LIKELY_CHARS if self.sign == "token" and not self._is_strong else limit
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, first, limit):
             if match.start() > last or (stop and match.start() >= stop.end()):
                 return
-            if any(secret.start <= match.start() < secret.end for secret in known):
-                continue
             gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
@@ -281,8 +285,7 @@ class _Named:
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
             is_mixed = secret_values.has_letters_and_digits(word) or any(map(str.isupper, joined))
             is_told = bool(gap.strip()) or secret_values.is_made(joined)
-            is_list = after[0] != ":" and not (is_told and is_mixed)
-            if is_value and not is_list:
+            if is_value and (after[0] == ":" or (is_told and is_mixed)):
                 return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
             if after[0] == ":":
                 is_secret = secret_values.is_made(word) and self._introduces(word, gap, at)
@@ -306,9 +309,6 @@ class _Named:
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
         is_made = secret_values.is_made(word, at_least=6 if is_quoted else 8)
         is_group = PATTERNS.group.match(gap) is not None
-        has_mark = PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
-        if not (has_mark or PATTERNS.prose_name.search(self.sign)):
-            return False
         if self._is_strong:
             is_bare_list = self.place.found["many"] and not gap.strip(" \"'`\\")  # `secrets "db-creds-v2" not found`
             is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_bare_list
@@ -316,8 +316,7 @@ class _Named:
         if self._is_pass:
             is_listed = is_group and is_quoted and len(word) >= 8 and self.sign.startswith("passw")
             return is_listed or (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
-        is_random = any(map(secret_values.changes_often, PATTERNS.random_part.findall(word)))
-        is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and is_random)
+        is_alone = is_quoted or gap in (" ", ": ") or len(word) >= 16
         is_near = (is_group and self.sign != "token") or (is_alone and len(gap) <= _LIKELY_CHARS)
         return is_made and len(word) >= 8 and is_near
 
@@ -328,10 +327,14 @@ class _Named:
         is_loose = PATTERNS.LOOSE_GAP.fullmatch(gap) is not None
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
-            value = word[setting.end() :] if setting[0].endswith("=") else ""
-            is_value = "=" not in value and secret_values.has_letters_and_digits(value)
-            return is_value and secret_values.changes_often(value) and not is_loose and self._is_strong
+            return self._is_strong and not is_loose and secret_values.changes_often(word[setting.end() :])
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
+
+
+def _has_long_field(value: str) -> bool:
+    """Whether a field of a cookie or a signature has a value as sessions and digests have."""
+    values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value.strip()))
+    return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
 
 
 def introduces_nothing(view: str, found: re.Match[str]) -> bool:
@@ -373,7 +376,7 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     first = sorted(introduced, key=attrgetter("start"))[:1]
     yield from first
     yield from (cell for cell in named.cells() if not first or cell.start < first[0].start)
-    yield from named.beside(first)
+    yield from named.beside()
 
 
 def _may_be_in_tag(view: str, start: int) -> bool:
@@ -431,7 +434,6 @@ def _may_introduce(gap: str) -> bool:
     return PATTERNS.neutral.match(label[1]) is not None
 
 
-_MIN_KEY_CHARS = 12
 _MAX_AFTER_CHARS = 120
 _BEFORE_A_KEY = frozenset("\"'`([{,<:=/|\n\t@!+*>")  # what no name has, nor is before one in an address
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
@@ -440,7 +442,6 @@ _SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
-_MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _MAX_LETTERS = 49  # of a word before its first digit
 _STRANGE_CHARS = _BESIDE_CHARS + 40  # of text after a name that decide whether there is such a word
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line

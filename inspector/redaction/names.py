@@ -186,15 +186,13 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
         return True
     if sign in {"pass", "pw"} or (sign == "pwd" and before.isupper()):
         return PATTERNS.pass_kinds.search(text, max(at - 8, 0), at) is not None
-    if sign.startswith("p"):
-        return len(sign) > 2
-    return sign.startswith(("secret", "key", "token"))  # `apikey`: the word before decides
+    return sign.startswith(("p", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
 def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> SecretConfidence | None:
     last, at = re.split(r"[_\-. ]", word)[-1], found.start("sign")
     is_code = sign.endswith(("phrase", "answer", "code")) and sign != "code"
-    if sign in _PASSWORDS or is_code or sign[0] == OTHER or (sign in {"pwd", "pw"} and last != "old"):
+    if sign in _PASSWORDS or is_code or sign[0] == OTHER or sign in {"pwd", "pw"}:
         return SecretConfidence.PASSWORD
     if sign == "pass":
         return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
@@ -204,10 +202,10 @@ def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> Secret
     is_shouted = text[at : at + len(sign)].isupper() and word != ""
     if sign == "key":
         before = text[at - 1] if at else ""
-        is_service = not found["many"] and (before == "_" or (before.islower() and text[at].isupper()))
+        is_service = before == "_" or (before.islower() and text[at].isupper())
         is_named = is_service or (before == " " and word != "") or is_shouted
         is_named = is_named or PATTERNS.in_query.search(text, max(at - 48, 0), at) is not None
-        is_key = word.endswith(_KEY_KINDS) or word.startswith("secret")
+        is_key = word.endswith(_KEY_KINDS)
         likely = SecretConfidence.LIKELY if is_named and not word.endswith(_OTHER_KEYS) else None
         return SecretConfidence.SECRET if is_key else likely
     if sign in {"token", "tok"}:

@@ -176,7 +176,7 @@ class Redactor:
             case Struct() if type(value) not in _NO_TEXTS:
                 changed = self._fields(value, kept)
             case tuple() if type(value) is tuple:
-                changed = tuple(self._redacted(one, kept) for one in value)
+                changed = tuple(self._redacted(item, kept) for item in value)
             case str() if type(value) is str:
                 changed = self._secrets(value)
         return cast("_Value", changed)
@@ -214,7 +214,7 @@ class Redactor:
             clean = self._text(value, kept)
             return FILLER * len(value) if clean == value and is_named_secret(name, value) else clean
         if isinstance(value, list):
-            return [self._json(one, kept, name) for one in value]
+            return [self._json(item, kept, name) for item in value]
         if isinstance(value, dict):
             return {
                 self._secrets(key): self._json(inner, kept, name if key in _VALUES else key)

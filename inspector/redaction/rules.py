@@ -33,7 +33,6 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     longest: int = MAX_INTRODUCTION_CHARS
     window: int = WINDOW
     is_exact: bool = False
-    before: str = ""
 
 
 class _Rules(Struct, frozen=True, forbid_unknown_fields=True):

@@ -256,8 +256,7 @@ def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool
     if "=" in gap and gap != gap.strip():
         return False
     if gap == " ":
-        is_sentence = after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*")
-        return not is_sentence and not after.startswith((",", ".", ";", ":"))
+        return not after.startswith((" ", ",", ".", ";", ":"))
     is_field = after[:1] == ";" and after[1:2].isalpha()  # of a connection string, whose next field follows
     return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and (is_field or after[0].isspace()))
 
@@ -267,9 +266,7 @@ def _is_code(value: str) -> bool:
 
 
 def _is_no_value(word: str) -> bool:
-    return (
-        not word or word.startswith("----") or _REDACTED in word or word.lower() in _PLAIN_WORDS or is_placeholder(word)
-    )
+    return not word or _REDACTED in word or word.lower() in _PLAIN_WORDS or is_placeholder(word)
 
 
 def _is_likely(word: str, confidence: SecretConfidence) -> bool:

@@ -1,15 +1,17 @@
 """Forms that are recognised alone are recognised between others: joined by lines, blanks, commas, JSON, a shell."""
 
+import html
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from tests.redaction.introductions import one_of_each_container
+from tests.redaction.introductions import introduced, one_of_each_container
 from tests.redaction.planted import ALL, Planted
 from tests.redaction.rounds import planted
 from tests.redaction.secrets_in_the_wild import FORMS
+from tests.shares import in_shares
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
 
@@ -84,6 +86,13 @@ def test_a_sentence_with_the_word_of_an_option_hides_no_secret_before_it() -> No
 @pytest.mark.parametrize("join", _JOINS)
 def test_forms_are_found_between_others(join: str) -> None:
     _assert_found_in(join, 0, 150)
+
+
+@in_shares(dict.fromkeys(form.text for form in (*_FORMS, *introduced())))
+def test_redacting_a_form_twice_changes_nothing_more(text: str) -> None:
+    for whole in (text, html.escape(text), json.dumps({"content": text}), text[: 2 * len(text) // 3]):
+        redacted = Redactor().text(whole)
+        assert Redactor().text(redacted) == redacted
 
 
 @pytest.mark.slow
