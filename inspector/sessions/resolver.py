@@ -410,7 +410,9 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
             continue
         is_end = end in trace.text_answers
         is_tie = best is not None and answer == growth.answer and best.relation is trace_matching.Relation.CONTINUES
-        if is_tie and (not is_end or (growing is not None and growing.model == query.model != trace.model)):
+        if is_tie and (
+            not is_end or (growing is not None and growing.model == query.model and query.model != trace.model)
+        ):
             continue  # its sibling, which has continued or has another model
         relation = trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS
         why = None if is_end else model.ParentWhy.FORK

@@ -42,7 +42,7 @@ _FIELDS = (
 _POLL_S = 0.5
 
 
-class _Field(LineInput, inherit_bindings=False):
+class _FormField(LineInput, inherit_bindings=False):
     """A field of the form; enter in it is the screen's command, so footer, help and keymap have it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +74,7 @@ class AskScreen(UpperScreen):
         yield StatusLine()
         for name, label, hint in _FIELDS:
             yield Label(f" {label}", markup=False)
-            yield _Field(placeholder=hint, id=name, compact=True)
+            yield _FormField(placeholder=hint, id=name, compact=True)
         yield Label(" advice against the fault", markup=False)
         yield Select([("no", False), ("yes", True)], allow_blank=False, compact=True)  # words: a box is only coloured
         yield LineView(id="table")
