@@ -26,6 +26,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 
 _SIZE = 16
 _GAPS, _MAX_REST = 3, 400
+"""How many line ends before the end of a prompt may have the answers before them, and how far from it (code points)."""
 
 _REASONING = lazy_pattern(
     r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"

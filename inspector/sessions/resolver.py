@@ -449,7 +449,7 @@ def _answer_in(prompt: str, end: PromptEnd, *, raw: bool) -> Range | None:
 
 
 _REFUSALS = ("Could not parse LLM output: `", "Could not parse LLM output: ")
-"""What LangChain 0.1 to 1.2 writes before an answer that it could not read (`OutputParserException`)."""
+"""What LangChain writes before an answer that it could not read (`OutputParserException`, langchain-classic 1.0.8)."""
 
 
 def split_text(turns: tuple[model.Turn, ...], growth: trace_matching.Growth | None) -> tuple[model.Turn, ...]:
