@@ -18,7 +18,7 @@ from weaklink.inspector.sessions.fingerprints import Gap, exact_digest, message_
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MAX_TEXT_ENDS = 512
-"""Four for each answer. With so many, placing a request of one short message takes 167 µs instead of 127 (2026-12-01)."""
+"""At most four for each answer. With so many, placing a short request takes 167 µs instead of 127 (2026-12-01)."""
 _MAX_OVERTAKEN = 1_000
 
 
