@@ -100,8 +100,8 @@ class ErrorPatterns:
             if len(text) <= 2 * PATTERN_SEARCH_LIMIT
             else (text[:PATTERN_SEARCH_LIMIT], text[-PATTERN_SEARCH_LIMIT:])
         )
-        found = (pattern.search(end) for pattern in self._patterns for end in ends)
-        return next((_line(match) for match in found if match is not None), None)
+        matches = (pattern.search(end) for pattern in self._patterns for end in ends)
+        return next((_line(match) for match in matches if match is not None), None)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -394,9 +394,9 @@ def steps_of(
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
         acting = structs.replace(placed, call=runs.original(placed.call))
         runs.add(placed.call, answer.result if answer is not None else None)
-        found = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
+        judgement = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
         codes = [fault.rule.code for fault in faults.of(placed.location, trace)]
-        outcome = _outcome(placed, codes, found, is_answered=answer is not None, went_on_after=went_on_after)
+        outcome = _outcome(placed, codes, judgement, is_answered=answer is not None, went_on_after=went_on_after)
         yield Step(
             number,
             placed.call,
@@ -404,10 +404,10 @@ def steps_of(
             outcome,
             answer.result if answer else None,
             answer.location if answer else None,
-            found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
-            error=found.words if found and found.kind is not ResultKind.PROBE else None,
-            result_kind=found.kind if found else None,
-            rules=(found.rule,) if found else (),
+            judgement.certainty if judgement and outcome is StepOutcome.ERROR_RESULT else None,
+            error=judgement.words if judgement and judgement.kind is not ResultKind.PROBE else None,
+            result_kind=judgement.kind if judgement else None,
+            rules=(judgement.rule,) if judgement else (),
         )
 
 
@@ -442,7 +442,7 @@ _KIND_OUTCOMES = MappingProxyType(
 
 
 def _outcome(
-    placed: PlacedCall, codes: Sequence[str], found: Judgement | None, *, is_answered: bool, went_on_after: int
+    placed: PlacedCall, codes: Sequence[str], judgement: Judgement | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
     if not placed.call.valid or any(code.startswith(SYNTAX_CODES) for code in codes):
         return StepOutcome.MALFORMED
@@ -450,8 +450,8 @@ def _outcome(
         return StepOutcome.UNKNOWN_TOOL
     if any(code.startswith(_SCHEMA) for code in codes):
         return StepOutcome.INVALID
-    if found is not None:
-        return _KIND_OUTCOMES[found.kind]
+    if judgement is not None:
+        return _KIND_OUTCOMES[judgement.kind]
     if is_answered or ends_run(placed.call):
         return StepOutcome.OK
     is_lost = CALL_LOST_BY_SERVER.code in codes

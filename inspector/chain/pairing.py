@@ -61,7 +61,7 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
             answers[index] = orphan
     pairs = [*pairing.pairs, *((call, answers.get(index)) for index, call in enumerate(placed))]
     pairs.sort(key=lambda pair: pair[0].location)
-    known = frozenset(one.location for one in placed)
+    known = frozenset(attempt.location for attempt in placed)
     return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
@@ -206,8 +206,8 @@ class _ResultMatcher(Struct):
 
     def _from_earlier_rounds(self, result: ToolResult) -> int | None:
         stacks = [self.left_open] if result.name is None else [self.left_by_name[result.name], self.left_by_name[None]]
-        found = (self._nearest_open(stack) for stack in stacks)
-        return max((index for index in found if index is not None and self._may_answer(result, index)), default=None)
+        nearest = (self._nearest_open(stack) for stack in stacks)
+        return max((index for index in nearest if index is not None and self._may_answer(result, index)), default=None)
 
 
 def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
@@ -226,10 +226,11 @@ def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
         return
     is_exact = len(result.content) == len(whole)
     for item in items:
-        place = item.range.moved(whole.start) if is_exact else whole
+        element_range = item.range.moved(whole.start) if is_exact else whole
         text = item.scalar if isinstance(item.scalar, str) else item.range.of(result.content)
         yield PlacedResult(
-            structs.replace(result, content=text, range=place), structs.replace(placed.location, range=place)
+            structs.replace(result, content=text, range=element_range),
+            structs.replace(placed.location, range=element_range),
         )
 
 
@@ -248,15 +249,21 @@ class EchoFilter:
         if turn.role in (Role.USER, Role.TOOL):
             self._inputs += (part.text for part in turn.parts if part.name == "text")
 
-    def without(self, found: Iterable[Diagnostic], text: str, of_turn: Sequence[ToolCall]) -> Iterator[Diagnostic]:
+    def without(
+        self, diagnostics: Iterable[Diagnostic], text: str, of_turn: Sequence[ToolCall]
+    ) -> Iterator[Diagnostic]:
         """The diagnostics of one text, except those of echoes; `of_turn` are the calls made properly in its turn."""
         made = None
-        for diagnostic in found:
+        for diagnostic in diagnostics:
             call = diagnostic.fault.call
             if call is None:
                 yield diagnostic
                 continue
-            made = made if made is not None else {(one.name, arguments_key(one.arguments)) for one in of_turn}
+            made = (
+                made
+                if made is not None
+                else {(made_call.name, arguments_key(made_call.arguments)) for made_call in of_turn}
+            )
             if not self._is_echo(call, text, made):
                 yield diagnostic
 

@@ -124,7 +124,7 @@ def _ends_with_words(trace: Trace) -> bool:
     last = trace.turns[-1] if trace.turns else None
     if last is None or last.role is not Role.ASSISTANT:
         return False
-    if trace.external_ids and any(one.name == RECORDING_ID for one in trace.external_ids):
+    if trace.external_ids and any(external_id.name == RECORDING_ID for external_id in trace.external_ids):
         return False
     return bool(last.calls) or any(part.text.strip() for part in last.parts)
 
@@ -145,16 +145,16 @@ def _pairs_in_order(
     """
     pairs: list[tuple[PlacedCall, PlacedResult | None]] = []
     ids: set[str] = set()
-    for one in _rounds(events):
-        if not one.results and all(call.location.turn == last_turn for call in one.calls):
-            open_ids = [call.call.id for call in one.calls if call.call.id is not None]
+    for round_ in _rounds(events):
+        if not round_.results and all(call.location.turn == last_turn for call in round_.calls):
+            open_ids = [call.call.id for call in round_.calls if call.call.id is not None]
             if len({*open_ids, *ids}) < len(open_ids) + len(ids):
                 return None
-            pairs += [(call, None) for call in one.calls]
+            pairs += [(call, None) for call in round_.calls]
             continue
-        if len(one.calls) != len(one.results) or not _is_same_order(one, ids):
+        if len(round_.calls) != len(round_.results) or not _is_same_order(round_, ids):
             return None
-        pairs += zip(one.calls, one.results, strict=True)
+        pairs += zip(round_.calls, round_.results, strict=True)
     return pairs
 
 
@@ -173,10 +173,10 @@ def _rounds(events: Iterable[PlacedCall | PlacedResult]) -> Iterator[_Round]:
         yield current
 
 
-def _is_same_order(one: _Round, ids: set[str]) -> bool:
+def _is_same_order(round_: _Round, ids: set[str]) -> bool:
     """Whether each result names its call, by a new id, or by a name or its place alone; adds the ids to `ids`."""
     named = 0
-    for call, result in zip(one.calls, one.results, strict=True):
+    for call, result in zip(round_.calls, round_.results, strict=True):
         own, answered = call.call.id, result.result
         if answered.call_id != own or own in ids:
             return False
@@ -186,7 +186,7 @@ def _is_same_order(one: _Round, ids: set[str]) -> bool:
             if answered.name != call.call.name:
                 return False
             named += 1
-    return named in (0, len(one.calls))
+    return named in (0, len(round_.calls))
 
 
 def _steps(pairs: Sequence[tuple[PlacedCall, PlacedResult | None]]) -> tuple[Step, ...] | None:

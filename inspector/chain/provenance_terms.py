@@ -76,12 +76,12 @@ def provenance_terms(call: ToolCall) -> tuple[ProvenanceTerm, ...]:
 
 def words_of(terms: Iterable[ProvenanceTerm]) -> frozenset[str]:
     """Every word to search for."""
-    found: set[str] = set()
+    words: set[str] = set()
     for term in terms:
-        found.update(*term.whole)
+        words.update(*term.whole)
         for _, spelled in term.parts:
-            found.update(*spelled)
-    return frozenset(found)
+            words.update(*spelled)
+    return frozenset(words)
 
 
 def _terms_of(pointer: str, value: Json) -> ProvenanceTerm:
@@ -176,9 +176,9 @@ def spellings(value: str | int | float | Decimal) -> Spellings:
 
 def leaves(value: Json) -> list[tuple[str, Json]]:
     """Every leaf of a JSON value with its JSON Pointer, in order; at most 2,000, up to 64 levels deep."""
-    found: list[tuple[str, Json]] = []
-    _add_leaves(value, "", 0, found)
-    return found
+    pairs: list[tuple[str, Json]] = []
+    _add_leaves(value, "", 0, pairs)
+    return pairs
 
 
 def _split(text: str, table: bytes) -> list[str]:
@@ -190,18 +190,18 @@ def _spaced(text: str, table: bytes) -> str:
     return text.encode("ascii").translate(table).decode("ascii")
 
 
-def _add_leaves(value: Json, pointer: str, depth: int, found: list[tuple[str, Json]]) -> None:
-    if depth > _DEEPEST or len(found) >= _MOST_LEAVES:
+def _add_leaves(value: Json, pointer: str, depth: int, pairs: list[tuple[str, Json]]) -> None:
+    if depth > _DEEPEST or len(pairs) >= _MOST_LEAVES:
         return
     if isinstance(value, dict):
         for key, member in value.items():
             name = key.replace("~", "~0").replace("/", "~1") if "/" in key or "~" in key else key
-            _add_leaves(member, f"{pointer}/{name}", depth + 1, found)
+            _add_leaves(member, f"{pointer}/{name}", depth + 1, pairs)
     elif isinstance(value, list):
-        for at, item in enumerate(value):
-            _add_leaves(item, f"{pointer}/{at}", depth + 1, found)
+        for index, item in enumerate(value):
+            _add_leaves(item, f"{pointer}/{index}", depth + 1, pairs)
     else:
-        found.append((pointer, value))
+        pairs.append((pointer, value))
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -237,11 +237,11 @@ class SessionFacts:
 
     @cached_property
     def _good_by_doer(self) -> dict[tuple[str, str], list[Step]]:
-        found: dict[tuple[str, str], list[Step]] = {}
+        steps: dict[tuple[str, str], list[Step]] = {}
         for step in self.steps:
             if step.is_good:
-                found.setdefault(_doer(step), []).append(step)
-        return found
+                steps.setdefault(_doer(step), []).append(step)
+        return steps
 
     def is_one_of_several(self, failed: Step) -> bool:
         """Whether another call of the same tool or program worked."""
@@ -323,18 +323,18 @@ class SessionFacts:
         """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
         return bool(self._user_turns) and self._user_turns[-1] > turn
 
-    def are_listed_together(self, one: Step, other: Step) -> bool:
+    def are_listed_together(self, later: Step, failed: Step) -> bool:
         """Whether two commands act on different URLs that the user, or one earlier result, names beside each other."""
         first, second = (
             frozenset(target for effect in effects_of(step.call) for target in effect.targets if "://" in target)
-            for step in (one, other)
+            for step in (later, failed)
         )
         if not first or not second or not first.isdisjoint(second):
             return False
-        if any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in self._urls_said_before(other)):
+        if any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in self._urls_said_before(failed)):
             return True
         pairs = ((mine, its) for mine in first for its in second)
-        return any(self._first_naming_both(mine, its) < other.number for mine, its in pairs)
+        return any(self._first_naming_both(mine, its) < failed.number for mine, its in pairs)
 
     def _urls_said_before(self, step: Step) -> tuple[frozenset[str], ...]:
         """The URLs that the user had named in one breath before a step."""

@@ -593,7 +593,9 @@ def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
     grave = ("error", "fatal")
-    return isinstance(issues, list) and any(isinstance(one, dict) and one.get("severity") in grave for one in issues)
+    return isinstance(issues, list) and any(
+        isinstance(issue, dict) and issue.get("severity") in grave for issue in issues
+    )
 
 
 def states_success(fields: Mapping[str, Any]) -> bool:
@@ -607,9 +609,9 @@ def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     """The exit codes that an object states itself or in its `metadata`."""
     nested = fields.get(METADATA)
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
-    if all(_EXIT_KEYS.isdisjoint(place) for place in places):
+    if all(_EXIT_KEYS.isdisjoint(members) for members in places):
         return []
-    return [exit_code_of(place.get(key)) for place in places for key in EXIT_KEYS]
+    return [exit_code_of(members.get(key)) for members in places for key in EXIT_KEYS]
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -629,6 +631,6 @@ def _text_of(value: Any, depth: int = 4) -> str:
         return _text_of(value[0], depth - 1)
     if depth and isinstance(value, dict):
         named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
-        told = next((text for one in named if (text := _text_of(one, depth - 1))), "")
+        told = next((text for stated in named if (text := _text_of(stated, depth - 1))), "")
         return told or max((text for text in value.values() if isinstance(text, str)), key=len, default="")[:2_000]
     return ""

@@ -785,7 +785,9 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
-    if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
+    if _STATES.match(sentence) or any(
+        _STATES.match(clause.text) and not clause.supposes for clause in clauses_of(sentence)
+    ):
         return True
     if failed.terms.are_touched(sentence) or _is_in(_NOT_ENGLISH, sentence):
         return True
