@@ -78,8 +78,12 @@ class Story:
 
     @property
     def broken(self) -> int | None:
-        sure = [number for number in self.lost if self.steps[number - 1].certainty != "textual"]
-        return next(iter(sure or self.lost), None)
+        """The first lost step; one that only words or a missing result show yields to a surer one of another tool."""
+        lost = [(number, self.steps[number - 1]) for number in self.lost]
+        sure = (pair for pair in lost if pair[1].certainty != "textual" and pair[1].outcome != "unanswered")
+        number, step = next(sure, (None, None))
+        is_surer = step is not None and step.tool != lost[0][1].tool
+        return number if is_surer else next(iter(self.lost), None)
 
     @property
     def caused(self) -> list[int]:
