@@ -78,10 +78,16 @@ class Story:
 
     @property
     def broken(self) -> int | None:
-        """The first lost step; one that only words or a missing result show yields to a surer one of another tool."""
+        """The first lost step; one that only words or a missing result show yields to a surer one of another tool.
+
+        A call in the text is surely lost where the server did parse the last one.
+        """
+        is_left = bool(self.format) and self.end == "submits"
+        unsure = {"textual"} if is_left else {"textual", "unanswered"}
         lost = [(number, self.steps[number - 1]) for number in self.lost]
-        sure = (pair for pair in lost if pair[1].certainty != "textual" and pair[1].outcome != "unanswered")
-        number, step = next(sure, (None, None))
+        number, step = next(
+            (pair for pair in lost if unsure.isdisjoint((pair[1].certainty, pair[1].outcome))), (None, None)
+        )
         is_surer = step is not None and step.tool != lost[0][1].tool
         return number if is_surer else next(iter(self.lost), None)
 
