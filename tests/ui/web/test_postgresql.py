@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from psycopg import sql
 
-from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
+from benchmarks.postgresql_server import NOT_INSTALLED, frozen_server, new_database, programs, running_server
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import Dashboard, running
@@ -89,6 +89,20 @@ def test_an_outage_is_said_to_everybody_and_ends(
         expect(anns.get_by_text("get_weather").first).to_be_visible()
         expect(bobs.get_by_text("What breaks").first).to_be_visible()
     assert len(served.said) == 1, served.said
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_answer_is_said_and_is_asked_again(
+    browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
+) -> None:
+    with _opened(browser, served, tokens["ann"]) as page:
+        with frozen_server(database):
+            page.get_by_role("link", name="Tools").first.click()
+            page.wait_for_timeout(4_000)
+            assert page.evaluate("getComputedStyle(document.querySelector('.stApp'), '::after').opacity") == "1"
+            expect(page.get_by_text("the server does not answer; try again when it does")).to_be_visible()
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_text("get_weather").first).to_be_visible()
 
 
 @contextmanager
