@@ -72,6 +72,10 @@ class DatabaseLockedError(StoreError):
     """Another program is writing to the database; trying again may succeed."""
 
 
+class ServerUnreachableError(StoreError):
+    """The database's server cannot be reached, does not answer or has ended the connection; it may come back."""
+
+
 _LOCK_NOT_AVAILABLE = "55P03"  # the SQLSTATE of PostgreSQL if a lock was not acquired within `lock_timeout`
 
 DAMAGE_ERRORS = (
@@ -463,8 +467,7 @@ def database_errors(location: DatabaseLocation) -> Iterator[None]:
         yield
     except exc.StatementError as error:  # errors of the driver, and values that it does not accept
         why = _why(error.orig or error, location)
-        kind = DatabaseLockedError if why == _SQLITE[sqlite3.SQLITE_BUSY] else StoreError
-        raise kind(f"{location}: {why}") from error
+        raise _kind(error, why)(f"{location}: {why}") from error
     except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
         raise StoreError(f"{location}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.TimeoutError as error:
@@ -482,6 +485,15 @@ def damage_errors(location: DatabaseLocation, what: str) -> Iterator[None]:
         yield
     except DAMAGE_ERRORS as error:
         raise StoreError(f"{location}: {what} is damaged: {first_line(error)}") from error
+
+
+def _kind(error: exc.StatementError, why: str) -> type[StoreError]:
+    if why == _SQLITE[sqlite3.SQLITE_BUSY]:
+        return DatabaseLockedError
+    is_server = isinstance(error, exc.DBAPIError) and not isinstance(error.orig, sqlite3.Error)
+    if is_server and (error.connection_invalidated or getattr(error.orig, "sqlstate", "") is None):
+        return ServerUnreachableError  # psycopg knows no SQLSTATE of a connection that it could not make
+    return StoreError
 
 
 def _why(error: BaseException, location: DatabaseLocation) -> str:
