@@ -114,3 +114,26 @@ def test_code_in_an_answer_is_a_call_with_its_result(weaklink: Run, tmp_path: Pa
     assert (shown["name"], shown["format"]) == ("When is the tide?", "code_action")
     assert [(step["tool"], step["outcome"], step["said"]) for step in shown["chain"]] == session.steps
     assert shown["status"] == session.status
+
+
+def test_a_code_agent_at_its_step_limit_is_one_trace(weaklink: Run, tmp_path: Path) -> None:
+    """smolagents asks for the answer under another system prompt, with each call again as words."""
+    calling = "</code>\nCalling tools:\n[{'id': 'call_1', 'function': {'name': 'python_interpreter', 'arguments': ''}}]"
+    question = {"role": "user", "content": "New task:\nWhen is the tide?"}
+    said = [f"Thought: I look.\n{LOOK.format(harbour)}" for harbour in ("Osloo", "Oslu")]
+    sent = [{"role": "user", "content": NO_HARBOUR}, {"role": "user", "content": f"{NO_HARBOUR}\n\nPlease answer."}]
+    history = [question]
+    exchanges = []
+    for number, (answer, result) in enumerate(zip(said, sent, strict=True)):
+        system = {"role": "system", "content": "You solve tasks by code."}
+        exchanges.append(exchange(1 + number, [system, *history], {"content": answer}, "stop"))
+        history = [*history, {"role": "assistant", "content": answer + calling}, result]
+    stuck = {"role": "system", "content": "An agent got stuck; here is its memory."}
+    exchanges.append(exchange(5, [stuck, *history], {"content": "I could not find the harbour."}, "stop"))
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": exchanges}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    assert weaklink("import", "session.har", "--db", "t.db").returncode == 0
+    (listed,) = map(json.loads, weaklink("list", "--db", "t.db", "--json").stdout.splitlines())
+    shown = json.loads(weaklink("show", "--db", "t.db", str(listed["id"]), "--json").stdout)
+    assert [step["outcome"] for step in shown["chain"]] == ["error-result"] * 2
+    assert {step["said"] for step in shown["chain"]} == {"reported"}
