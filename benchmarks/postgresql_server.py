@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -60,6 +60,31 @@ def new_database(server: str, *, template: str | None = None) -> Iterator[str]:
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), copied))
         yield f"{server}/{name}"
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def frozen_server(database: str) -> Iterator[None]:
+    """The server of this database, whose URL may run as its superuser, answers nobody until the block ends."""
+    with psycopg.connect(database) as connection:
+        (pid_file,) = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone() or ("",)
+        first = int(pid_file.split()[0])
+        others = subprocess.run(["pgrep", "-P", str(first)], capture_output=True, text=True, check=True)
+        with frozen_processes([first, *map(int, others.stdout.split())]):
+            yield
+
+
+@contextmanager
+def frozen_processes(pids: Iterable[int]) -> Iterator[None]:
+    """These processes stand still until the block ends."""
+    stopped = list(pids)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def _other_user(home: Path) -> list[str]:

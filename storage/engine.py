@@ -19,8 +19,10 @@ unpacked are DAMAGE_ERRORS, which are reported with the value that is damaged.
 """
 
 import os
+import selectors
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -44,6 +46,8 @@ CONNECTIONS = 10
 """Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
 _WORK_MEM = "64MB"  # so that PostgreSQL hashes the ids of a condition that half a million traces match
 _STALE_S = 1_800  # after this time, a firewall or a pooler may have dropped the connection
+_ANSWER_TIMEOUT_S = 2.0  # a server that runs answers `SELECT 1` in a millisecond; a loaded one has a second connection
+_CONNECT_TIMEOUT_S = 10  # psycopg waits 130 s
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # options of a connection: BEGIN IMMEDIATE, no BEGIN at all
 _ONLY_READS = "weaklink_only_reads"  # option of an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
@@ -66,6 +70,10 @@ _SQLITE = {
 
 class DatabaseLockedError(StoreError):
     """Another program is writing to the database; trying again may succeed."""
+
+
+class ServerUnreachableError(StoreError):
+    """The database's server cannot be reached, does not answer or has ended the connection; it may come back."""
 
 
 _LOCK_NOT_AVAILABLE = "55P03"  # the SQLSTATE of PostgreSQL if a lock was not acquired within `lock_timeout`
@@ -170,12 +178,13 @@ def new_engine(
                 max_overflow=CONNECTIONS - CONNECTIONS // 2,
                 pool_timeout=busy_timeout_s,
                 pool_recycle=_STALE_S,
-                pool_pre_ping=True,  # replace connections that the server has closed before they are used
+                connect_args={} if _has_connect_timeout(location.url) else {"connect_timeout": _CONNECT_TIMEOUT_S},
             )
         except ModuleNotFoundError as error:
             raise StoreError(
                 f"{location}: the PostgreSQL driver is not installed; run `pip install 'weaklink[postgres]'`"
             ) from error
+        event.listen(engine, "checkout", partial(_check_answers, engine.dialect.loaded_dbapi.Error))
         event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
         return engine
     opening = partial(open_file, location.path, busy_timeout_s, read_only=read_only)
@@ -398,6 +407,41 @@ _readable_text = partial(str, encoding="utf-8", errors="replace")
 that it is damaged. The driver itself would refuse every row of the statement (0.1 µs a text, CPython 3.11)."""
 
 
+def _has_connect_timeout(url: sa.URL) -> bool:
+    return "connect_timeout" in url.query or "PGCONNECT_TIMEOUT" in os.environ
+
+
+def _check_answers(driver_error: type[Exception], connection: Any, _record: object, _fairy: object) -> None:
+    """Replace all pooled connections if the server has closed this one, or does not answer on it in time.
+
+    SQLAlchemy's own ping (`pool_pre_ping`) waits for ever for a server that is frozen, or behind a firewall that forgot
+    the connection.
+    """
+    try:
+        answers = _answers(connection.pgconn, time.monotonic() + _ANSWER_TIMEOUT_S)
+    except driver_error as error:
+        raise exc.InvalidatePoolError(first_line(error)) from error
+    if not answers:
+        raise exc.InvalidatePoolError("the server does not answer")
+
+
+def _answers(connection: Any, until_s: float) -> bool:
+    """Whether the server answers on this connection, a `psycopg.pq.PGconn`; raises psycopg.Error if it is closed."""
+    connection.send_query(b"SELECT 1")
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.socket, selectors.EVENT_READ)
+        while True:
+            while connection.is_busy():
+                if not selector.select(max(until_s - time.monotonic(), 0.0)):
+                    return False
+                connection.consume_input()
+            result = connection.get_result()
+            if result is None:
+                return True
+            if result.error_message:  # such as that an administrator ended this connection
+                return False
+
+
 def _begin_postgresql(connection: sa.Connection, *, busy_timeout_s: float, read_only: bool) -> None:
     if connection.get_execution_options().get(_BARE):
         return
@@ -423,8 +467,7 @@ def database_errors(location: DatabaseLocation) -> Iterator[None]:
         yield
     except exc.StatementError as error:  # errors of the driver, and values that it does not accept
         why = _why(error.orig or error, location)
-        kind = DatabaseLockedError if why == _SQLITE[sqlite3.SQLITE_BUSY] else StoreError
-        raise kind(f"{location}: {why}") from error
+        raise _kind(error, why)(f"{location}: {why}") from error
     except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
         raise StoreError(f"{location}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.TimeoutError as error:
@@ -444,6 +487,15 @@ def damage_errors(location: DatabaseLocation, what: str) -> Iterator[None]:
         raise StoreError(f"{location}: {what} is damaged: {first_line(error)}") from error
 
 
+def _kind(error: exc.StatementError, why: str) -> type[StoreError]:
+    if why == _SQLITE[sqlite3.SQLITE_BUSY]:
+        return DatabaseLockedError
+    is_server = isinstance(error, exc.DBAPIError) and not isinstance(error.orig, sqlite3.Error)
+    if is_server and (error.connection_invalidated or getattr(error.orig, "sqlstate", "") is None):
+        return ServerUnreachableError  # psycopg knows no SQLSTATE of a connection that it could not make
+    return StoreError
+
+
 def _why(error: BaseException, location: DatabaseLocation) -> str:
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
@@ -451,6 +503,8 @@ def _why(error: BaseException, location: DatabaseLocation) -> str:
         return _SQLITE.get(sqlite3.SQLITE_FULL if is_full else code, first_line(error))
     if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
         return _SQLITE[sqlite3.SQLITE_BUSY]
+    if type(error).__name__ == "ConnectionTimeout":  # of psycopg, which is optional
+        return "the server does not answer; try again when it does"
     return first_line(error)
 
 

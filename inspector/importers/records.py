@@ -381,30 +381,13 @@ class NotJsonError(ValueError):
         self.offset = offset
 
 
-def parse_json_bytes(raw: bytes) -> Json:
+def parse_json_bytes(raw: bytes, text: str | None = None) -> Json:
     """The value of a JSON text in bytes, which may be invalid UTF-8. NotJsonError, with the reason, if it is not JSON.
 
     Integers keep all their digits (as Decimal if they have more than 4,300), and lone surrogates are kept. A text whose
-    value would take more memory than `RECORD_MEMORY` is not parsed.
+    value would take more memory than `RECORD_MEMORY` is not parsed. `text` is what the bytes were encoded from, if they
+    were.
     """
-    return _parse(raw)
-
-
-def parsed_text(value: Json) -> Json:
-    """A value; the value of its JSON text if it is one. Lone surrogates in the text are kept."""
-    try:
-        return _parse(value.encode("utf-8", "surrogatepass"), value) if isinstance(value, str) else value
-    except NotJsonError:
-        return value
-
-
-def json_within(value: Json) -> Json:
-    """The object or the list in a JSON text; any other value, and a text that is no JSON, unchanged."""
-    return parsed_text(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
-
-
-def _parse(raw: bytes, text: str | None = None) -> Json:
-    """The value of a JSON text in bytes; `text` is what they were encoded from, if they were."""
     try:
         check_json(raw)
         value: Json = msgspec.json.decode(raw)
@@ -413,6 +396,19 @@ def _parse(raw: bytes, text: str | None = None) -> Json:
     except (ValueError, RecursionError):
         return _parse_slowly(decode(raw) if text is None else text)
     return value
+
+
+def parsed_text(value: Json) -> Json:
+    """A value; the value of its JSON text if it is one. Lone surrogates in the text are kept."""
+    try:
+        return parse_json_bytes(value.encode("utf-8", "surrogatepass"), value) if isinstance(value, str) else value
+    except NotJsonError:
+        return value
+
+
+def json_within(value: Json) -> Json:
+    """The object or the list in a JSON text; any other value, and a text that is no JSON, unchanged."""
+    return parsed_text(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 def _parse_slowly(text: str) -> Json:

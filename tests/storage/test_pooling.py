@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
+from benchmarks.postgresql_server import frozen_processes, frozen_server
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.errors import StoreError
@@ -92,3 +93,22 @@ def test_who_gets_no_connection_is_told_why(store: Store, server: psycopg.Connec
             held.enter_context(busy._database.reading())
         with pytest.raises(StoreError, match="all 10 connections of this program to the server are in use"):
             busy.traces()
+
+
+def test_a_connection_without_an_answer_is_replaced(store: Store, server: psycopg.Connection) -> None:
+    assert _visit(store) == 18
+    with frozen_processes(pid for (pid,) in server.execute(_OF_OTHERS).fetchall()):
+        assert _visit(store) == 18
+
+
+def test_a_server_that_does_not_answer_is_said_and_holds_nobody_for_ever(
+    store: Store, server: psycopg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "2")  # the shortest that psycopg knows
+    with open_store(store.location.address) as opened:
+        assert _visit(opened) == 18
+        with frozen_server(database):
+            for visit in (_visit, lambda frozen: open_store(frozen.location.address)):
+                with pytest.raises(StoreError, match=r"the server does not answer; try again when it does"):
+                    visit(opened)
+        assert _visit(opened) == 18

@@ -241,9 +241,10 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
     table = options.format_table
     format = "" if table is None else register_table(table, table.name)
     with nullcontext() if database is None else open_store(database, read_only=True) as store:
-        kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
+        is_empty = store is None or not store.paging().version().newest_id
+        stored = no_inspection if store is None or is_empty else store.stored_inspection
         for file, share in tasks:
-            yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
+            yield read_records(file, options.source, redacts, stored, share, project=options.project, format=format)
 
 
 def _readers(files: Sequence[InputFile], jobs: int) -> list[range]:

@@ -35,17 +35,6 @@ FileReports: TypeAlias = tuple[FileReport, ...]
 """The reports of a file, and of the files that are read with it as one log, in order."""
 
 
-class ReadTrace(Struct, frozen=True):
-    """A trace as rows; `number` is the index, from 0, of the file of the log at which it is counted."""
-
-    number: int
-    draft: TraceDraft
-
-
-ReadItem: TypeAlias = ReadTrace | FileReports
-"""An item that reading a file yields: its traces, and once at the end, the reports."""
-
-
 class RecordShare(Struct, frozen=True):
     """The records of a file that one of several processes inspects: every `of`-th record, starting at `index`."""
 
@@ -88,6 +77,9 @@ _ALL_RECORDS = RecordShare()
 FileRecord: TypeAlias = ReadRecord | ReadEnd
 """An item that one process reads from a file: records, and once at the end, the file's end."""
 
+ReadItem: TypeAlias = ReadRecord | FileReports
+"""An item that reading a file yields: its records, and once at the end, the reports on all of them."""
+
 
 def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -> FileReport:
     """Save every trace of a file, redacted, or none if reading fails. Raises StoreError if the store refuses."""
@@ -95,21 +87,21 @@ def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -
 
 
 def read_file(
-    file: InputFile, source: str | None, redacts: Redacts, kept: InspectionLookup = no_inspection
+    file: InputFile, source: str | None, redacts: Redacts, stored_inspection: InspectionLookup = no_inspection
 ) -> Iterator[ReadItem]:
-    """Every trace of a file, redacted and inspected, then its reports, which contain the reason if the file is refused.
+    """Every record of a file, redacted and inspected, then its reports, which contain the reason if it is refused.
 
-    A file may fail after some of its traces were yielded: then they do not count. Records with a `kept` inspection are
-    not inspected again.
+    A file may fail after some of its traces were yielded: then they do not count. Records of which `stored_inspection`
+    returns an inspection are not inspected again.
     """
-    return with_reports(file, read_records(file, source, redacts, kept))
+    return with_reports(file, read_records(file, source, redacts, stored_inspection))
 
 
 def read_records(
     file: InputFile,
     source: str | None,
     redacts: Redacts,
-    kept: InspectionLookup = no_inspection,
+    stored_inspection: InspectionLookup = no_inspection,
     share: RecordShare = _ALL_RECORDS,
     *,
     project: str | None = None,
@@ -129,7 +121,7 @@ def read_records(
             name = record.file if isinstance(record, Skipped) else record.provenance.file
             if format and not isinstance(record, Skipped):
                 record = structs.replace(record, format=format)  # noqa: PLW2901  # the same record, completed
-            yield _read_record(record, numbers.get(name, 0), redacts, kept)
+            yield _read_record(record, numbers.get(name, 0), redacts, stored_inspection)
     except UnreadableFileError as error:
         yield ReadEnd(refused=redacts.text(str(error)))
         return
@@ -137,25 +129,26 @@ def read_records(
 
 
 def with_reports(file: InputFile, records: Iterable[FileRecord]) -> Iterator[ReadItem]:
-    """The traces among a file's records, then the reports on all of the records."""
+    """A file's records as they come, with the reports on all of them instead of the file's end."""
     tallies = [_ImportTally() for _ in (file, *file.with_it)]
     for record in records:
         if isinstance(record, ReadEnd):
             yield _reports(file, tallies, record) if record.refused is None else refused_reports(file, record.refused)
             return
         tallies[record.number].add(record)
-        if record.draft is not None:
-            yield ReadTrace(record.number, record.draft)
+        yield record
 
 
-def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: InspectionLookup) -> ReadRecord:
+def _read_record(
+    record: Trace | Skipped, number: int, redacts: Redacts, stored_inspection: InspectionLookup
+) -> ReadRecord:
     if isinstance(record, Skipped):
         return ReadRecord(number, skipped=structs.replace(record, reason=redacts.text(record.reason)))
     key = _session_key(record, redacts)
     before = None if key is None else _known_sessions.get(key)
     trace, redacted = _redacted(record, redacts, before)
     rows, warnings = _rows(record, trace, redacts), trace.provenance.warnings
-    known = kept(rows)
+    known = stored_inspection(rows)
     if known is not None:
         return ReadRecord(
             number, UninspectedRows(rows, trace), counts_from(trace, known.calls, known.codes), warnings, redacted
@@ -388,10 +381,12 @@ class _FileRows:
     def drafts(self) -> Iterator[TraceDraft]:
         """The traces. Raises _RefusedError if the file is refused."""
         for item in self._items:
-            if isinstance(item, ReadTrace):
+            if isinstance(item, ReadRecord):
+                draft = item.draft
+                if draft is None:
+                    continue
                 self._on_trace()
                 self.numbers.append(item.number)
-                draft = item.draft
                 is_marked = self._is_newer and isinstance(draft, TraceRows)
                 yield structs.replace(draft, is_newer=True) if is_marked else draft
                 continue

@@ -154,6 +154,7 @@ def _settings(options: ImportOptions) -> bytes:
 
 
 def _place(path: str) -> bytes:
+    """The hash of this machine and of a file's path, by which the database knows the file without storing its path."""
     machine = platform.node().encode("utf-8", "surrogateescape")
     return _digest(machine, b"\0", os.fsencode(os.path.abspath(path)))  # noqa: PTH100  # links stay links
 

@@ -101,6 +101,10 @@ RULES = """
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 [data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }
 @keyframes wl-late { to { opacity: 1; } }
+[data-testid="stApp"][data-test-script-state="running"]::after { content: "Working …";
+  position: fixed; inset-block-end: 0.5rem; inset-inline-end: 1rem; z-index: 999992; padding: 2px 10px;
+  border: 1px solid var(--edge); border-radius: 0.5rem; background: Canvas; color: CanvasText; font-size: 14px;
+  opacity: 0; pointer-events: none; animation: wl-late 0s 3s forwards; }
 .wl.narrow { display: none; }
 @media (max-width: 45rem) {
   .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; }

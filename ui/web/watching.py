@@ -19,11 +19,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage.engine import ServerUnreachableError
 from weaklink.ui.web.components import watch_element
 from weaklink.ui.web.markup import message
+from weaklink.ui.web.stores import store
 
 PATH = "/weaklink/watch/{id}"
 _MAX_STATES = 1_000  # of all open pages; those that no browser asked for longest are forgotten
+_RETURN_S = 3.0  # between two attempts to reach a server
 _ID_BYTES, _DIGEST_BYTES = 12, 12
 _STATES: "OrderedDict[str, Callable[[], str]]" = OrderedDict()
 _LOCK = Lock()
@@ -55,9 +58,28 @@ def put_part(draw: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None
 
 
 def put_error(error: WeaklinkError, part: str = "page") -> None:
-    """Say what is the matter with a part of a page, or with the page, with a button to try again."""
+    """Say what is the matter with a part of a page, or with the page, with a button to try again.
+
+    If the database's server cannot be reached, the page is drawn again once it can be.
+    """
     st.error(message(str(error)), icon=":material/error:")
     st.button("Try again", key=f"weaklink_again_{part}")
+    if isinstance(error, ServerUnreachableError):
+        _put_return(str(error), part)
+
+
+def _put_return(error: str, part: str) -> None:
+    """Draw nothing; run the page again once the database can be read, or cannot for another reason."""
+    is_drawn = False
+
+    def drawn() -> None:
+        nonlocal is_drawn
+        if is_drawn:
+            st.rerun()
+        is_drawn = True
+        watch(lambda: str(store().stamp()), error, key=f"return_{part}", every_s=_RETURN_S)
+
+    st.fragment(drawn)()
 
 
 def watch(state: Callable[[], str], shown: str, *, key: str, every_s: float) -> None:

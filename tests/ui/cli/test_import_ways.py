@@ -21,7 +21,7 @@ from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
-from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
+from weaklink.ui.importing.files import FileSaver, ReadRecord, import_file, read_file, save_file
 from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
@@ -219,7 +219,9 @@ def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(t
             import_file(kept, path, None, Redactor())
         kept.search.index_pending()
         items = [list(read_file(InputFile(path), None, Redactor(), kept.stored_inspection)) for path in paths]
-        drafts = [item.draft for some in items for item in some if isinstance(item, ReadTrace)]
+        drafts = [
+            item.draft for some in items for item in some if isinstance(item, ReadRecord) and item.draft is not None
+        ]
         assert {type(draft) for draft in drafts} == {UninspectedRows}
         for some in items:
             save_file(new, some)

@@ -1,5 +1,6 @@
 """A team's dashboard over a real PostgreSQL, in real browsers: what one changes others see, also after an outage."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from psycopg import sql
 
-from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
+from benchmarks.postgresql_server import NOT_INSTALLED, frozen_server, new_database, programs, running_server
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import Dashboard, running
@@ -83,12 +84,36 @@ def test_an_outage_is_said_to_everybody_and_ends(
             assert answer is not None
             assert answer.status == 503
             expect(bobs.get_by_text("The dashboard cannot check your token")).to_be_visible()
-        anns.get_by_role("button", name="Try again").first.click()
         bobs.reload()
         settled(bobs)
         expect(anns.get_by_text("get_weather").first).to_be_visible()
         expect(bobs.get_by_text("What breaks").first).to_be_visible()
     assert len(served.said) == 1, served.said
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_answer_is_said_until_it_does(
+    browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
+) -> None:
+    with _opened(browser, served, tokens["ann"]) as page:
+        with frozen_server(database):
+            page.get_by_role("link", name="Tools").first.click()
+            page.wait_for_timeout(4_000)
+            assert page.evaluate("getComputedStyle(document.querySelector('.stApp'), '::after').opacity") == "1"
+            expect(page.get_by_text("the server does not answer; try again when it does")).to_be_visible()
+            expect(page.get_by_role("button", name="Try again")).to_be_visible()
+        expect(page.get_by_text("get_weather").first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_an_open_list_comes_back_by_itself_after_an_outage(
+    browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
+) -> None:
+    with _opened(browser, served, tokens["ann"], "traces") as page:
+        with _closed(database):
+            expect(page.get_by_role("button", name="Try again").first).to_be_visible()
+        expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+        expect(page.get_by_text(re.compile(r"^\d traces")).first).to_be_visible()
 
 
 @contextmanager
