@@ -17,10 +17,10 @@ from weaklink.inspector.model.columns import Column
 from weaklink.inspector.text import counted
 from weaklink.inspector.wire.provider_json import parse_json
 
-_LONGEST_KEY = 2_000
-_LONGEST = 60
-_AROUND = 16
-_MOST_NAMED = 4
+_MAX_TARGET_CHARS = 2_000
+_MAX_QUOTE_CHARS = 60
+_CHARS_BEFORE = 16
+_MAX_NAMES = 4
 
 # Request fields that only name the session or set how the answer is delivered.
 _OF_THE_SESSION = frozenset(
@@ -204,7 +204,7 @@ def _same_target(step: Step) -> Hashable:
     intent = intent_of(step.call)
     if step.call.name is None or not intent.sought:
         return object()
-    return step.call.name, intent.tool, intent.sought[0].text[:_LONGEST_KEY]
+    return step.call.name, intent.tool, intent.sought[0].text[:_MAX_TARGET_CHARS]
 
 
 def _same_tool(step: Step) -> Hashable:
@@ -333,9 +333,9 @@ def _where(first: str, other: str, labels: tuple[str, str]) -> str:
     """The position from which two texts differ, and the text of each there."""
     shorter = min(len(first), len(other))
     position = next((index for index in range(shorter) if first[index] != other[index]), shorter)
-    start = max(position - _AROUND, 0)
+    start = max(position - _CHARS_BEFORE, 0)
     shown = [
-        quoted(("…" if start else "") + text[start:], _LONGEST) if text[position:] else "nothing more"
+        quoted(("…" if start else "") + text[start:], _MAX_QUOTE_CHARS) if text[position:] else "nothing more"
         for text in (first, other)
     ]
     return f" from character {position + 1:,}: {labels[0]} has {shown[0]}, {labels[1]} {shown[1]}."
@@ -356,8 +356,8 @@ def _tools(first: Mapping[str, str], other: Mapping[str, str], labels: tuple[str
 
 
 def _named(names: Sequence[str]) -> str:
-    names_shown = ", ".join(map(quoted, names[:_MOST_NAMED]))
-    return names_shown if len(names) <= _MOST_NAMED else f"{names_shown} and {len(names) - _MOST_NAMED} more"
+    names_shown = ", ".join(map(quoted, names[:_MAX_NAMES]))
+    return names_shown if len(names) <= _MAX_NAMES else f"{names_shown} and {len(names) - _MAX_NAMES} more"
 
 
 def _words(trace: Trace, role: Role, until: int) -> list[str]:
@@ -392,7 +392,7 @@ def _parameters(trace: Trace) -> Mapping[str, Json]:
 
 
 def _value(parameters: Mapping[str, Json], key: str) -> str:
-    return quoted(write_json(parameters[key], ascii_only=False), _LONGEST) if key in parameters else "not set"
+    return quoted(write_json(parameters[key], ascii_only=False), _MAX_QUOTE_CHARS) if key in parameters else "not set"
 
 
 def _offered(trace: Trace) -> dict[str, str]:

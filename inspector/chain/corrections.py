@@ -330,12 +330,12 @@ _MAX_SERIES = 100
 
 def _completes(step: Step, malformed: Step) -> bool:
     """Whether a call has every word of a malformed one, the last of which may have been cut off."""
-    written, words = step.call.raw_arguments, _ANY_WORD.findall(malformed.call.raw_arguments[:_MOST_WRITTEN])
+    written, words = step.call.raw_arguments, _ANY_WORD.findall(malformed.call.raw_arguments[:_MAX_ARGUMENT_CHARS])
     return bool(words) and all(word in written for word in words)
 
 
 _ANY_WORD = lazy_pattern(r"\w+")
-_MOST_WRITTEN = 4_000
+_MAX_ARGUMENT_CHARS = 4_000
 _COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
 _COMMON_CODE = frozenset(_COMMON_CODE_TABLE.split())
 # Code that lacks a library is corrected by code that needs none, but not by what only installs it.

@@ -27,11 +27,11 @@ from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
 from weaklink.inspector.model import Json, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import Range
 
-_MOST_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
-_MOST_PLACES = 64
-_MOST_TRIED = 16
+_MAX_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
+_MAX_POSITIONS = 64
+_MAX_TRIALS = 16
 _SHORT = 2_000  # words
-_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # the cache of words: longest text in code points, entries
+_MAX_CACHED_CHARS, _CACHE_SIZE = 16_384, 256  # the cache of words: longest text in code points, entries
 
 
 class OriginKind(StrEnum):
@@ -108,7 +108,7 @@ class OriginIndex:
             is_kept = False
             for word in words:
                 numbers = self._sources_with[word]
-                if len(numbers) < _MOST_SOURCES:
+                if len(numbers) < _MAX_SOURCES:
                     numbers.append(number)
                     is_kept = True
             if is_kept:
@@ -186,7 +186,7 @@ class OriginIndex:
         """Search for the next source before a turn that has the words in sequence; false if there is none."""
         rarest = search.rarest
         numbers = self._sources_with[rarest]
-        while search.next < len(numbers) and search.tried < _MOST_TRIED:
+        while search.next < len(numbers) and search.tried < _MAX_TRIALS:
             number = numbers[search.next]
             if self._sources[number].turn >= before_turn:
                 return False
@@ -214,7 +214,7 @@ class OriginIndex:
 
     def _rarest(self, words: Sequence[str]) -> str | None:
         """The word that the fewest sources contain; None if there is no word, or one that is in no source."""
-        rarest, fewest = None, _MOST_SOURCES + 1
+        rarest, fewest = None, _MAX_SOURCES + 1
         for word in words:
             numbers = self._sources_with.get(word)
             if numbers is None:
@@ -231,7 +231,7 @@ class OriginIndex:
 
 def _words_of(source: Source) -> Collection[str]:
     """The words of a source; those of system prompts and tools, which many traces share, are cached."""
-    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
+    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _MAX_CACHED_CHARS
     if is_shared:
         return _shared_words(source.text)
     return _distinct_words(source.text) if is_memoizing() else folded_words(source.text)
@@ -242,7 +242,7 @@ def _distinct_words(text: str) -> frozenset[str]:
     return frozenset(map(intern, folded_words(text)))
 
 
-@lru_cache(_MOST_SHARED)
+@lru_cache(_CACHE_SIZE)
 def _shared_words(text: str) -> frozenset[str]:
     return frozenset(folded_words(text))
 
@@ -290,7 +290,7 @@ class _WordIndex:
 def _filed(words: Sequence[str], indexed: frozenset[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {word: [] for word in indexed}
     for position, word in enumerate(words):
-        if word in indexed and len(places[word]) < _MOST_PLACES:
+        if word in indexed and len(places[word]) < _MAX_POSITIONS:
             places[word].append(position)
     return places
 

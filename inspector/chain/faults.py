@@ -40,7 +40,7 @@ from weaklink.inspector.text import Range, terminal_range, without_terminal_sequ
 
 _KNOWN_ALREADY = "Continue with the existing result."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
-_FEWEST = 2  # successful calls of a tool; one alone does not show what is normal for it
+_MIN_SUCCESSES = 2  # successful calls of a tool; one alone does not show what is normal for it
 _NO_MATCH = lazy_pattern(r"[\[{]\s*[\]}]$")
 
 # Arguments in which the agent writes its own words.
@@ -49,7 +49,7 @@ _FREE_TEXT = lazy_pattern(
     r"prompt|question|code|command|cmd|script|pattern|keywords?|todos?)"
 )
 
-_LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
+_MAX_REFERENCE_CHARS, _MAX_REFERENCE_WORDS, _MAX_CALLS = 64, 4, 8
 
 # Placeholders in place of a value. Each must be the whole argument; within a longer text it may be intended.
 _PLACEHOLDER = lazy_pattern(
@@ -68,7 +68,7 @@ _PLACEHOLDER_WORD = lazy_pattern(
     re.IGNORECASE,
 )
 
-_LONGEST_PLACEHOLDER = 90
+_MAX_PLACEHOLDER_CHARS = 90
 
 _IDENTIFYING = lazy_pattern(
     r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
@@ -242,7 +242,9 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
             name = bare_name(step.call.name)
             answered[name] += 1
             empty[name] += is_empty(step.result)
-    return frozenset(name for name, count in empty.items() if answered[name] >= _FEWEST and 2 * count > answered[name])
+    return frozenset(
+        name for name, count in empty.items() if answered[name] >= _MIN_SUCCESSES and 2 * count > answered[name]
+    )
 
 
 def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[EmptyResult]:
@@ -289,7 +291,7 @@ class _NextValues:
         """The first value in the next turn's calls that may name something and was not found earlier."""
         known = (step.result_location or step.location).turn
         first = bisect_right(self._turns, known)
-        for later in self._steps[first : first + _MOST_CALLS]:
+        for later in self._steps[first : first + _MAX_CALLS]:
             if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
                 return None
             for argument in self._flows.get(later.number, ()):
@@ -304,7 +306,11 @@ def _may_be_reference(flow: ArgumentFlow) -> bool:
         return False
     key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
     text = str(flow.value)
-    return len(text) <= _LONGEST and text.count(" ") < _MOST_WORDS and not _FREE_TEXT.fullmatch(key.lower())
+    return (
+        len(text) <= _MAX_REFERENCE_CHARS
+        and text.count(" ") < _MAX_REFERENCE_WORDS
+        and not _FREE_TEXT.fullmatch(key.lower())
+    )
 
 
 def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
@@ -371,7 +377,7 @@ def _is_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
 
 def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
     """Whether a whole argument is a placeholder for a value; `may_be_a_word` also accepts words such as `TODO`."""
-    if len(text) > _LONGEST_PLACEHOLDER:
+    if len(text) > _MAX_PLACEHOLDER_CHARS:
         return False
     return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))
 

@@ -12,9 +12,9 @@ Z_95 = NormalDist().inv_cdf(0.975)
 NOISE = 0.05
 """A difference with a p-value below this counts as more than noise."""
 
-_MOST_TABLES = 20_000
+_MAX_TABLES = 20_000
 _CLOSE = 1e-7  # two tables are equally rare if their weights differ by no more than rounding does
-_TINY, _CLOSE_STUDENT_T, _MOST = 1e-300, 3e-16, 500
+_TINY, _CLOSE_STUDENT_T, _MAX_TERMS = 1e-300, 3e-16, 500
 _HALVINGS = 200
 _NORMAL = NormalDist()
 
@@ -114,7 +114,7 @@ def exact_p(first: Share, second: Share) -> float:
     n, m = max(round(first.trials), 1), max(round(second.trials), 1)
     hits, others = min(round(first.hits), n), min(round(second.hits), m)
     low, high = max(0, hits + others - m), min(hits + others, n)
-    if high - low > _MOST_TABLES:
+    if high - low > _MAX_TABLES:
         pooled = (hits + others) / (n + m)
         return 2 * NormalDist().cdf(-abs(hits / n - others / m) / sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
     weights = _weights(n, m, hits + others, range(low, high + 1))
@@ -177,7 +177,7 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
     """DLMF 8.17.22, by Lentz's method as modified by Thompson and Barnett (1986): no denominator becomes 0."""
     c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
     fraction = d
-    for m in range(1, _MOST):
+    for m in range(1, _MAX_TERMS):
         for term in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),

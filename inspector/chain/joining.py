@@ -16,7 +16,7 @@ from weaklink.inspector.model import RecordedRun, Role, Trace, Turn
 JOINED = "joined:"
 """Prefix of the source of a run that came from another trace; the source in that trace follows."""
 
-_SHORTEST_ID = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
+_MIN_ID_CHARS = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
 
 
 class NotOneSessionError(WeaklinkError):
@@ -43,7 +43,7 @@ class _AnsweredCall(Struct, frozen=True):
 
     def may_be(self, other: "_AnsweredCall") -> bool:
         """Whether both may be the same call: same name, and no different ids unless both are from one response."""
-        is_one_response = len(self.response) >= _SHORTEST_ID and self.response == other.response
+        is_one_response = len(self.response) >= _MIN_ID_CHARS and self.response == other.response
         return self.name == other.name and (is_one_response or not (self.id and other.id))
 
 
@@ -94,7 +94,7 @@ def _responses(trace: Trace) -> set[str | None]:
 
 def _long(ids: set[str | None]) -> set[str]:
     """The ids that are too long to be reused in several sessions."""
-    return {id_ for id_ in ids if id_ is not None and len(id_) >= _SHORTEST_ID}
+    return {id_ for id_ in ids if id_ is not None and len(id_) >= _MIN_ID_CHARS}
 
 
 def _answered(trace: Trace) -> Iterator[_AnsweredCall]:

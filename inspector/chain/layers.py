@@ -28,17 +28,17 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
-_MARKER = 400  # code points: the longest text that an agent puts in place of what it removed
+_MAX_MARKER_CHARS = 400  # code points: the longest text that an agent puts in place of what it removed
 _BETWEEN_BLOCKS = ("\n", "", "\n\n")
-_FEWEST_KEPT = 8
-_DEEPEST = 200
+_MIN_KEPT_CHARS = 8
+_MAX_DEPTH = 200
 _MAX_CONTENTS = 10_000  # objects, lists and strings of a JSON value that are compared with another one
 _WRAPPER = "content="  # how LangChain's printed form of a message begins
-_NOT_KEPT = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
+_UNRECORDED_OUTPUTS = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
 _FILLER = "*"  # redaction replaces each character of a secret with this
 _Canonical: TypeAlias = object
-_SHORTEST_VALUE = 3  # code points of a value that is searched for
-_LONGEST_KEY = 80
+_MIN_VALUE_CHARS = 3  # code points of a value that is searched for
+_MAX_KEY_CHARS = 80
 _CAUSES = (
     rules.CALL_INVENTED_BY_SERVER,
     rules.ARGUMENTS_CHANGED_BY_SERVER,
@@ -78,7 +78,7 @@ _PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not recor
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
 
-class PlacedTexts:
+class PartTexts:
     """The texts of a trace by location: parts of turns, of requests and of runs.
 
     Only the messages of one request are in memory at a time, so look locations up in the order of their turns.
@@ -240,7 +240,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         if ran is not None and not same_run(ran, step.call.raw_arguments):
             yield _other_arguments(step, run, location)
         text = turn.part("text")
-        if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
+        if came is not None and came not in _UNRECORDED_OUTPUTS and text is not None and step.result is not None:
             read = step.result.content
             if (difference := result_difference(came, read)) is not None:
                 other = next(
@@ -333,7 +333,9 @@ class ResultDifference:
         self.read = (head + prefix, head + len(read) - suffix)
         self.other = (start + prefix, start + len(other) - suffix)
         marker = len(read) - self.kept
-        self.is_cut = self.kept >= _FEWEST_KEPT and self.lost > marker and marker <= _MARKER and self.lost > 1
+        self.is_cut = (
+            self.kept >= _MIN_KEPT_CHARS and self.lost > marker and marker <= _MAX_MARKER_CHARS and self.lost > 1
+        )
 
     def described(self, tool: str, who: str) -> tuple[Rule, str]:
         """The rule, and the sentence that states this case."""
@@ -570,7 +572,7 @@ def _unwrapped(value: _Canonical) -> _Canonical:
 def _value(text: str) -> _Canonical | None:
     """The value of a JSON text in a form that compares as in `same_arguments`; None for invalid or too deep JSON."""
     try:
-        return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _DEEPEST)
+        return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _MAX_DEPTH)
     except (ValueError, RecursionError, ArithmeticError):
         return None
 
@@ -659,7 +661,7 @@ def _is_at_step(location: Location, step: Step) -> bool:
 
 def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
     """The value that a call made up or lacks, if it was in a text that the call's request no longer contains."""
-    keys = list(dict.fromkeys(key for key in _missing_keys(turns, step, flow) if 1 < len(key) <= _LONGEST_KEY))
+    keys = list(dict.fromkeys(key for key in _missing_keys(turns, step, flow) if 1 < len(key) <= _MAX_KEY_CHARS))
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
@@ -714,7 +716,7 @@ def _contains_lost(text: str, key: str, prompt: str) -> bool:
     """Whether a text states a value for the key that the prompt does not contain."""
     stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
     values = [match[1] for match in stated.finditer(text)]
-    return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)
+    return any(len(value) >= _MIN_VALUE_CHARS and value not in prompt for value in values)
 
 
 def _whole_text(turn: Turn) -> str:

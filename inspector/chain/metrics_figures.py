@@ -23,7 +23,7 @@ ENDINGS = (
 """The names that `TraceFigures.numbers` maps to 1 or 0."""
 
 _ANY_ITEM = "*"
-_LONGEST_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
+_MAX_LATENCY_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
 
 
 class CallCounts(Struct, frozen=True):
@@ -253,7 +253,7 @@ def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
         began_s = following[step.location.turn - 1]
         if ended_s is None or began_s is None or step.result is None or in_turn[step.location.turn] > 1:
             continue
-        if 0 <= began_s - ended_s < _LONGEST_S:
+        if 0 <= began_s - ended_s < _MAX_LATENCY_S:
             latencies_ms[step.number] = round(1000 * (began_s - ended_s))
     return latencies_ms
 

@@ -22,9 +22,9 @@ _GRAINS = (
     lazy_pattern(r"\w+|\s+|[^\w\s]"),
 )
 
-_MOST_WORK = 2_000_000_000  # bits of the table: takes about a second
+_MAX_WORK_BITS = 2_000_000_000  # bits of the table: takes about a second
 _GLUE = lazy_pattern(r"[\W_]{1,2}")
-_MOST_BITS = 200_000_000  # bits of a table that is in memory as a whole: 25 MB
+_MAX_TABLE_BITS = 200_000_000  # bits of a table that is in memory as a whole: 25 MB
 _FREQUENT = 4
 
 
@@ -62,7 +62,7 @@ def _compared(text: str, other: str, grain: int) -> Iterator[AlignedText]:
         return
     mine, theirs = _GRAINS[grain].findall(text), _GRAINS[grain].findall(other)
     at_mine = at_theirs = 0
-    for left, right in [*anchored_pairs(mine, theirs, _MOST_WORK), (len(mine), len(theirs))]:
+    for left, right in [*anchored_pairs(mine, theirs, _MAX_WORK_BITS), (len(mine), len(theirs))]:
         yield from _compared("".join(mine[at_mine:left]), "".join(theirs[at_theirs:right]), grain + 1)
         if left < len(mine):
             yield AlignedText(DiffPieceKind.SAME, mine[left])
@@ -130,18 +130,18 @@ def common_pairs(elements: Sequence[Hashable], other: Sequence[Hashable]) -> lis
     ]
 
 
-def anchored_pairs(elements: Sequence[Hashable], other: Sequence[Hashable], most_work: int) -> list[Pair]:
-    """Like `common_pairs`, but computes at most `most_work` bits of the table per gap, and may find fewer pairs.
+def anchored_pairs(elements: Sequence[Hashable], other: Sequence[Hashable], max_work_bits: int) -> list[Pair]:
+    """Like `common_pairs`, but computes at most `max_work_bits` bits of the table per gap, and may find fewer pairs.
 
     If the whole table is larger, the elements that occur once in both are matched first, as many as ascend (patience
     diff), and then each gap between them separately.
     """
-    if len(elements) * len(other) <= most_work:
+    if len(elements) * len(other) <= max_work_bits:
         return common_pairs(elements, other)
     pairs: list[Pair] = []
     at_mine = at_theirs = 0
     for mine, theirs in [*_unique_pairs(elements, other), (len(elements), len(other))]:
-        if (mine - at_mine) * (theirs - at_theirs) <= most_work:
+        if (mine - at_mine) * (theirs - at_theirs) <= max_work_bits:
             inner = common_pairs(elements[at_mine:mine], other[at_theirs:theirs])
             pairs += ((at_mine + left, at_theirs + right) for left, right in inner)
         if mine < len(elements):
@@ -182,7 +182,7 @@ def _middle(elements: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pai
         mine, theirs = elements[top:bottom], other[left:right]
         if not mine or not theirs:
             continue
-        if len(mine) * len(theirs) <= _MOST_BITS or len(mine) == 1:
+        if len(mine) * len(theirs) <= _MAX_TABLE_BITS or len(mine) == 1:
             pairs += ((top + row, left + column) for row, column in _traced(mine, theirs))
             continue
         half = len(mine) // 2

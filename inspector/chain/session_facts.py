@@ -583,11 +583,11 @@ def asks_for_words(request: str) -> bool:
     """Whether a request, in lower case, asks a question, and for no deed."""
     if _ASKS.search(request) is not None:
         return True
-    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _SHORTEST_QUESTION]
+    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _MAX_GREETING_CHARS]
     return bool(sentences) and _POLITE.search(request) is None and all(map(_QUESTION_END.search, sentences))
 
 
-_SHORTEST_QUESTION = 8  # a greeting is shorter
+_MAX_GREETING_CHARS = 8  # a greeting is shorter
 _SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
 # A question mark, which is a semicolon in Greek; of Chinese and Japanese the particle.
 _QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")

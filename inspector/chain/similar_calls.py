@@ -35,7 +35,7 @@ _WORD = lazy_pattern(r"\w{3,80}")
 _MASKED_WORD = lazy_pattern(r"(?<![^\W_])xx+(?![^\W_])")  # what a recording without content has in place of a word
 _PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
 _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
-_LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
+_MAX_TEXT_CHARS, _MAX_VALUES, _MAX_WORDS = 400, 24, 48
 MAX_NAME_CHARS, _MIN_NAME_CHARS = 120, 4
 
 
@@ -220,7 +220,7 @@ def _all_words(intent: Intent) -> frozenset[str]:
 
 
 def _identifying(arguments: dict[str, Json]) -> list[IntentValue]:
-    leaves = [leaf for leaf in islice(_leaves(arguments), _MOST_VALUES) if not _KNOBS.fullmatch(leaf[0][:80])]
+    leaves = [leaf for leaf in islice(_leaves(arguments), _MAX_VALUES) if not _KNOBS.fullmatch(leaf[0][:80])]
     named = [leaf for leaf in leaves if _IDENTIFIERS.fullmatch(leaf[0][:80])]
     return [sought for _, value in named or leaves if (sought := _intent_values(value)) is not None]
 
@@ -248,10 +248,10 @@ def _intent_values(value: Any) -> IntentValue | None:
 
 
 def _intent_text(value: str) -> IntentValue | None:
-    text = value[:_LONGEST].strip().casefold()
+    text = value[:_MAX_TEXT_CHARS].strip().casefold()
     if len(text) < 2:
         return None
-    if len(value) > _LONGEST:
+    if len(value) > _MAX_TEXT_CHARS:
         text += f"… {len(value)}"
     elif _PATH.fullmatch(text):
         base = text.rstrip("/").rsplit("/", 1)[-1]
@@ -260,17 +260,17 @@ def _intent_text(value: str) -> IntentValue | None:
 
 
 def _distinctive_words(text: str) -> frozenset[str]:
-    return frozenset(islice((word for word in _WORD.findall(text) if not word.isdigit() or len(word) > 4), _MOST_WORDS))
+    return frozenset(islice((word for word in _WORD.findall(text) if not word.isdigit() or len(word) > 4), _MAX_WORDS))
 
 
 def _code_intent(tool: str, code: str) -> Intent:
-    return Intent(bare_name(tool), (IntentValue(code[:_LONGEST].casefold(), code_words(code)),), loose=True)
+    return Intent(bare_name(tool), (IntentValue(code[:_MAX_TEXT_CHARS].casefold(), code_words(code)),), loose=True)
 
 
 def _bag(text: str) -> IntentValue:
-    head = text[: 5 * _LONGEST].casefold()
+    head = text[: 5 * _MAX_TEXT_CHARS].casefold()
     words = (word for word in _WORD.findall(head) if word not in ("name", "arguments", "parameters", "function"))
-    return IntentValue(head[:_LONGEST], frozenset(islice(words, _MOST_WORDS)))
+    return IntentValue(head[:_MAX_TEXT_CHARS], frozenset(islice(words, _MAX_WORDS)))
 
 
 def _name_within(text: str) -> str | None:

@@ -94,7 +94,7 @@ _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 
-_LONGEST = 400
+_MAX_ERROR_CHARS = 400
 
 
 def structured(fields: Mapping[str, Any]) -> Failure | None:
@@ -387,7 +387,7 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
             continue
         if key in _CONTENTS and _is_changed_record(part, call):
             continue
-        told = value[:_LONGEST]
+        told = value[:_MAX_ERROR_CHARS]
         is_empty_handed = _is_empty_handed(part, call)
         if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)):
             return key, told
@@ -411,10 +411,10 @@ def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= _FEWEST_BLANKS or (not text.isascii() and len(text) >= _SHORTEST_IDEOGRAMS)
+    return text.count(" ") >= _MIN_BLANKS or (not text.isascii() and len(text) >= _MIN_IDEOGRAMS)
 
 
-_FEWEST_BLANKS, _SHORTEST_IDEOGRAMS = 2, 6
+_MIN_BLANKS, _MIN_IDEOGRAMS = 2, 6
 
 
 def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:

@@ -791,11 +791,11 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return True
     if failed.terms.are_touched(sentence) or _is_in(_NOT_ENGLISH, sentence):
         return True
-    is_long = len(sentence.split()) >= _FEWEST_WORDS or "`" in sentence
+    is_long = len(sentence.split()) >= _MIN_SENTENCE_WORDS or "`" in sentence
     return is_long and _ENGLISH_WORD.search(sentence) is None
 
 
-_FEWEST_WORDS = 4
+_MIN_SENTENCE_WORDS = 4
 _ENGLISH_WORD = lazy_pattern(
     r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|"
     r"should|must|my|now|but|if|then|there|here|we|you|your|not)\b",

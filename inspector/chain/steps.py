@@ -18,10 +18,11 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.rules.schema import CONSTRAINT_VIOLATED
 from weaklink.inspector.text import Range
 
-_LONGEST = 80
+_MAX_QUOTE_CHARS = 80
 
 SYNTAX_CODES = ("J", "F")
-_MOST = 64  # how many diagnostics before a call are searched for one that extends into it
+_MAX_SEARCHED = 64  # diagnostics before a call that are searched for one that extends into it
+_MAX_PAYLOAD_END_CHARS = 64  # between a call and the fault of its end
 
 
 class StepOutcome(StrEnum):
@@ -200,7 +201,7 @@ def reaction_clause(chain: Chain, broken: Break) -> str:
     return next((_CONCEALED[rule] for rule in rules if rule in _CONCEALED), _REACTIONS[broken.reaction])
 
 
-def quoted(text: str, longest: int = _LONGEST) -> str:
+def quoted(text: str, longest: int = _MAX_QUOTE_CHARS) -> str:
     """`text` in backticks: white space collapsed, backticks made apostrophes, cut to `longest` code points."""
     line = " ".join(text[: 8 * longest].split()).replace("`", "'")
     short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
@@ -269,7 +270,7 @@ class CallFaults:
         following = bisect_left(self._starts.get(part_key, ()), end)
         part = trace.turns[call.turn - 1].part(call.part)
         for fault in self._by_place.get(part_key, ())[following : following + 1]:
-            is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MOST
+            is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MAX_PAYLOAD_END_CHARS
             if is_near and part is not None and ">" not in part.text[end : fault.range.start]:
                 errors.append(fault)
         return errors
@@ -290,7 +291,9 @@ class CallFaults:
             return cause
         index = bisect_right(faults, call.range.start, key=_start)
         errors = [
-            fault for fault in faults[max(index - _MOST, 0) : index + _MOST] if fault.rule.severity is Severity.ERROR
+            fault
+            for fault in faults[max(index - _MAX_SEARCHED, 0) : index + _MAX_SEARCHED]
+            if fault.rule.severity is Severity.ERROR
         ]
         near = errors or faults[max(index - 1, 0) : index + 1]
         return min(near, key=lambda fault: max(call.range.start - fault.range.end, fault.range.start - call.range.end))
@@ -302,7 +305,7 @@ class CallFaults:
         faults, reach = self._by_place[part_key], self._reach[part_key]
         last = bisect_right(self._starts[part_key], call.range.end)
         first = last
-        while first and reach[first - 1] >= call.range.start and last - first < _MOST:
+        while first and reach[first - 1] >= call.range.start and last - first < _MAX_SEARCHED:
             first -= 1
         return [fault for fault in faults[first:last] if fault.range.end >= call.range.start]
 

@@ -118,9 +118,9 @@ def test_steps_that_the_first_run_lacks_are_aligned_among_the_others() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12), st.sampled_from([1, 10**9]))
-def test_the_common_subsequence_is_as_long_as_can_be(elements: list[int], other: list[int], most_bits: int) -> None:
+def test_the_common_subsequence_is_as_long_as_can_be(elements: list[int], other: list[int], max_bits: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(alignment_lcs, "_MOST_BITS", most_bits)  # one: every table is halved
+        patched.setattr(alignment_lcs, "_MAX_TABLE_BITS", max_bits)  # one: every table is halved
         pairs = common_pairs(elements, other)
     assert [elements[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
@@ -128,8 +128,8 @@ def test_the_common_subsequence_is_as_long_as_can_be(elements: list[int], other:
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.lists(st.integers(0, 9), max_size=12), st.integers(0, 30))
-def test_with_less_work_the_pairs_are_fewer_but_true(elements: list[int], other: list[int], most_work: int) -> None:
-    pairs = anchored_pairs(elements, other, most_work)
+def test_with_less_work_the_pairs_are_fewer_but_true(elements: list[int], other: list[int], max_work: int) -> None:
+    pairs = anchored_pairs(elements, other, max_work)
     assert [elements[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
     assert len(pairs) <= _longest(elements, other)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.chain.building import trace_of
-from weaklink.inspector.chain.layers import PlacedTexts, result_difference
+from weaklink.inspector.chain.layers import PartTexts, result_difference
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -53,7 +53,7 @@ def differences(trace: Trace) -> dict[str, Diagnostic]:
 
 def test_each_difference_is_at_the_later_text_and_against_the_earlier_one() -> None:
     trace = changed_story()
-    by_code, texts = differences(trace), PlacedTexts(trace)
+    by_code, texts = differences(trace), PartTexts(trace)
     assert by_code.keys() == {"L805", "L809", "L816"}
     assert by_code["L805"].location == Location(4, "run:arguments", Range(0, 16))
     assert by_code["L805"].fault.against == Location(3, "call:0", Range(0, 16))

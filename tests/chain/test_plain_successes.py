@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weaklink.inspector.chain import outcomes
 from weaklink.inspector.chain.outcomes import is_plain_success, judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.text import Range
@@ -47,7 +47,7 @@ def test_a_plain_success_is_judged_as_one(
     tool_result = ToolResult(text, Range(0, len(text)), is_error=is_error)
     if is_plain_success(call, tool_result):
         with patch.object(outcomes, "is_plain_success", lambda *_: False):
-            assert judged_result(PlacedCall(call, Location(1, "text", PLACE)), tool_result) is None
+            assert judged_result(LocatedCall(call, Location(1, "text", PLACE)), tool_result) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from tests.chain.building import chain_of, trace_of
 from weaklink.inspector.chain.analysis import analyse
-from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from weaklink.inspector.chain.pairing import LocatedCall, LocatedResult, pair
 from weaklink.inspector.chain.steps import Chain, Recovery
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.inspection import inspect_trace
@@ -124,8 +124,8 @@ def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
     def judged(code: str, answer: str) -> Chain:
         rule = Rule(code, "some-fault", Severity.ERROR, "One.", "Two.")
         location = Location(1, "text", Range(2, 20))
-        call = PlacedCall(ToolCall("f", {}, "{}", True, location.range), location)
-        result = PlacedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
+        call = LocatedCall(ToolCall("f", {}, "{}", True, location.range), location)
+        result = LocatedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
         fault = Diagnostic(location, Fault(rule, location.range, "One."))
         return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault]).chain
 
@@ -183,12 +183,12 @@ def test_a_payload_that_is_no_call_is_broken_whatever_a_server_made_of_it() -> N
 
 def test_a_call_that_was_taken_in_spite_of_its_schema_makes_a_failed_one_good() -> None:
     rule = Rule("T401", "some-fault", Severity.ERROR, "One.", "Two.")
-    calls: list[PlacedCall | PlacedResult] = []
+    calls: list[LocatedCall | LocatedResult] = []
     turns: list[str] = []
     for turn, answer in ((1, "Error: no"), (3, "4 degrees")):
         location = Location(turn, "text", Range(0, 4))
-        calls.append(PlacedCall(ToolCall("f", {"city": "Oslo"}, "{}", True, location.range), location))
-        calls.append(PlacedResult(ToolResult(answer, Range(0, 4)), Location(turn + 1, "text", Range(0, 4))))
+        calls.append(LocatedCall(ToolCall("f", {"city": "Oslo"}, "{}", True, location.range), location))
+        calls.append(LocatedResult(ToolResult(answer, Range(0, 4)), Location(turn + 1, "text", Range(0, 4))))
         turns += ["say: x", f"result: {answer}"]
     faults = [Diagnostic(call.location, Fault(rule, call.location.range, "One.")) for call in calls[::2]]
     chain = analyse(trace_of(*turns, "say: 4 degrees."), pair(calls), faults).chain

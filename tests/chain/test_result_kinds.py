@@ -4,7 +4,7 @@ import pytest
 
 from tests.chain.building import chain_of, codes, inspection_of
 from weaklink.inspector.chain.outcomes import judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
@@ -23,7 +23,7 @@ _PLACE = Location(1, "call:0", Range(0, 1))
 def kind(command: str, content: str, *, flag: bool | None = None, recorded: RecordedState | None = None) -> str | None:
     call = make_call("bash", {"command": command})
     result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)
-    judgement = judged_result(PlacedCall(call, _PLACE), result)
+    judgement = judged_result(LocatedCall(call, _PLACE), result)
     return judgement.kind.value if judgement else None
 
 
@@ -287,7 +287,7 @@ def test_a_change_that_failed_says_so_in_any_language(state: str, word: str, rea
     def kind_of(tool: str, said: str) -> str | None:
         call = make_call(tool, {"code": "AP21", "count": 2})
         text = write_json({state: said, reason: "bank"})
-        judgement = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text))))
+        judgement = judged_result(LocatedCall(call, _PLACE), ToolResult(text, Range(0, len(text))))
         return judgement.kind.value if judgement else None
 
     assert kind_of("pesan_tiket", word) == "failure"
@@ -494,7 +494,7 @@ def test_a_test_that_cannot_import_what_is_to_be_written_is_a_finding(module: st
 def test_the_words_of_a_labelled_result_are_those_of_the_program(words: str) -> None:
     call = make_call("run_shell_command", {"command": "./deploy"})
     text = LABELLED.format(words, "(none)", 3)
-    judgement = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text)), is_error=True))
+    judgement = judged_result(LocatedCall(call, _PLACE), ToolResult(text, Range(0, len(text)), is_error=True))
     assert judgement is not None
     assert judgement.words == words
 
