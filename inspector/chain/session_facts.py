@@ -28,7 +28,7 @@ _THANKS = lazy_pattern(
 )
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
-_FEW_CHARS = 4_000  # of each result
+_MAX_RESULT_CHARS = 4_000  # of each result
 """How much of a call's, of a result's and of an answer's text is searched."""
 
 NOT_INSTALLED = lazy_pattern(
@@ -156,7 +156,9 @@ class SessionFacts:
     @cached_property
     def good_texts(self) -> str:
         """The arguments and the beginnings of the results of the calls that worked."""
-        results = (step.result.content[:_FEW_CHARS] for step in self.steps if step.is_good and step.result is not None)
+        results = (
+            step.result.content[:_MAX_RESULT_CHARS] for step in self.steps if step.is_good and step.result is not None
+        )
         return "\n".join((self.good_arguments[:MAX_READ_CHARS], *results))[: 2 * MAX_READ_CHARS]
 
     def task_stems_beside(self, failed: Step) -> frozenset[str]:
@@ -514,7 +516,7 @@ _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
 _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
-_STEM, _SEVERAL, _FEW_WORDS, _FEW_CHARS = 5, 2, 6, 400
+_STEM, _SEVERAL, _FEW_WORDS = 5, 2, 6
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
     r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"

@@ -678,7 +678,7 @@ def _is_in(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
-_WORD, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
+_NAME_PART, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
 
 
 def _outweighs(claim: tuple[int, Statement], report: tuple[int, Statement], failed: FailedCall) -> bool:
@@ -695,7 +695,7 @@ def _words_of(step: Step) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(_NAME_PART.findall(text.casefold()))
 
 
 def _stems_of_name(name: str) -> Iterator[str]:
