@@ -12,14 +12,13 @@ from msgspec import Struct
 from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import SameTexts, result_difference, same_arguments, same_text, without_injected
 from weaklink.inspector.chain.steps import quoted, tool_named
-from weaklink.inspector.checks.recording import stop_words
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range, plain_tags, shared_prefix, shared_suffix, unquoted
-from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.wire.events import WIRE_PREFIX, stop_words
 
 _SUMMARY = re.compile(
     r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE

@@ -15,8 +15,13 @@ from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.events import (
+    REPEATED_NAME_PART,
+    REUSED_INDEX_PART,
+    UNREAD_PART,
+    WIRE_PREFIX,
+    stop_words,
+)
 
 _ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
@@ -38,13 +43,6 @@ _QUOTED = 1_000  # characters of a text that a message may quote from; an unread
 _TEXTS = frozenset({"text", "reasoning"})
 STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
-
-
-def stop_words(turn: Turn) -> Sequence[str]:
-    """The stop words of an answer's request."""
-    parameters = parse_json(turn.generation.parameters) if turn.generation and turn.generation.parameters else None
-    stop = parameters.get("stop") if isinstance(parameters, dict) else None
-    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
 
 
 def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:

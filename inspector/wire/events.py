@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.json_text import compact_json, write_json
+from weaklink.inspector.json_text import compact_json, object_of, write_json
 from weaklink.inspector.model import (
     BodyState,
     CallHeader,
@@ -26,6 +26,7 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
+from weaklink.inspector.wire.provider_json import parse_json
 
 WIRE_PREFIX = "wire:"
 """The prefix of the names of parts that are only on the wire and do not belong to the answer."""
@@ -92,6 +93,15 @@ def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
     """The members of a request that are settings, as compact JSON; `""` if there are none."""
     settings: dict[str, Json] = {key: value for key, value in request.items() if key not in without}
     return compact_json(settings) if settings else ""
+
+
+def stop_words(turn: Turn) -> Sequence[str]:
+    """The stop words of an answer's request: `stop` (in Ollama's `options`), or Anthropic's `stop_sequences`."""
+    if turn.generation is None or not turn.generation.parameters:
+        return ()
+    settings = object_of(parse_json(turn.generation.parameters))
+    stop = settings.get("stop", settings.get("stop_sequences", object_of(settings.get("options")).get("stop")))
+    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
 
 
 class PartGrew(msgspec.Struct, frozen=True, gc=False):
