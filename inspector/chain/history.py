@@ -285,7 +285,7 @@ def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
     calls = _calls_as_words(sent)
     made = {unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
     is_known = all(arguments in made or arguments in unquoted(own) for _, arguments in calls)
-    return frame.strip() in {"", *stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
+    return frame.strip() in {"", *stop_words(turn.generation)} and (bool(calls) or not listed.strip()) and is_known
 
 
 def _calls_as_words(text: str) -> Sequence[tuple[str, str]]:

@@ -53,7 +53,7 @@ def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:
     """
     if turn.generation is None or turn.generation.finish is not FinishReason.STOP:
         return ""
-    ends = [f"{word}{bracket}" for word in stop_words(turn) for bracket in ("", ">")]
+    ends = [f"{word}{bracket}" for word in stop_words(turn.generation) for bracket in ("", ">")]
     return "" if not ends or is_whole("") else next(filter(is_whole, ends), "")
 
 

@@ -26,7 +26,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.provider_json import parse_json
 
 WIRE_PREFIX = "wire:"
 """The prefix of the names of parts that are only on the wire and do not belong to the answer."""
@@ -95,11 +94,17 @@ def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
     return compact_json(settings) if settings else ""
 
 
-def stop_words(turn: Turn) -> Sequence[str]:
-    """The stop words of an answer's request: `stop` (in Ollama's `options`), or Anthropic's `stop_sequences`."""
-    if turn.generation is None or not turn.generation.parameters:
-        return ()
-    settings = object_of(parse_json(turn.generation.parameters))
+def settings_of(generation: Generation) -> dict[str, Json]:
+    """What `parameters_of` wrote; empty if that is unknown, or if a file has something else in its place."""
+    try:
+        return object_of(msgspec.json.decode(generation.parameters)) if generation.parameters else {}
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return {}
+
+
+def stop_words(generation: Generation | None) -> Sequence[str]:
+    """The stop words of a request: `stop` (in Ollama's `options`), or Anthropic's `stop_sequences`."""
+    settings = settings_of(generation) if generation is not None else {}
     stop = settings.get("stop", settings.get("stop_sequences", object_of(settings.get("options")).get("stop")))
     return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
 
