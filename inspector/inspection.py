@@ -1,7 +1,8 @@
 """Inspection of a trace: parses its parts, pairs calls with results, and runs every check."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -22,7 +23,14 @@ from weaklink.inspector.checks.attempted.call_search import call_search
 from weaklink.inspector.checks.context import check_context
 from weaklink.inspector.checks.quoted_calls import quoted_spans
 from weaklink.inspector.checks.reasoning import check_reasoning, reasoned_turns
-from weaklink.inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
+from weaklink.inspector.checks.recording import (
+    check_arrivals,
+    check_finish,
+    check_recording,
+    is_for_no_server,
+    removed_end,
+    repeated_turns,
+)
 from weaklink.inspector.checks.text_calls import SessionTools
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
@@ -417,7 +425,8 @@ def read_part(
     if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _MAX_CACHED_CHARS:
         segmentation = plain_reading(part.text, chosen, turn.role)
     if segmentation is None:
-        segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+        read = partial(segment_whole, own=chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+        segmentation = _up_to_stop_word(read, read(part.text), turn)
     results = tuple(_with_header(result, turn) for result in segmentation.results or _silence(turn, part.text))
     return (
         PartInspection(
@@ -427,11 +436,31 @@ def read_part(
     )
 
 
+def _up_to_stop_word(read: Callable[[str], Segmentation], cut: Segmentation, turn: Turn) -> Segmentation:
+    """The segmentation of an answer without its stop word, as if it had it; `cut` if it lacks none."""
+    if not cut.spans or cut.spans[-1].closed:
+        return cut
+
+    def is_whole(rest: str) -> bool:
+        return bool(rest) and read(cut.text + rest).spans[-1].closed
+
+    rest, end = removed_end(turn, is_whole), len(cut.text)
+    if not rest:
+        return cut
+    whole = read(cut.text + rest)
+    spans = [span.up_to(end) for span in whole.spans if span.range.start < end]
+    known = tuple(diagnostic for diagnostic in whole.diagnostics if diagnostic.range.end <= end)
+    return replace(whole, text=cut.text, spans=tuple(spans), diagnostics=known)
+
+
 def _is_left_out(diagnostic: Diagnostic, turn: Turn) -> bool:
-    """Whether to drop a repeated call, which the chain reports, or a near marker in a prompt that explains a format."""
-    return diagnostic.rule is REPEATED_CALL or (
-        diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
-    )
+    """Whether to drop what the chain reports (a repeated call), or what no server reads.
+
+    That is a near marker in a prompt that explains a format, and a call for the agent alone.
+    """
+    if diagnostic.rule is REPEATED_CALL or is_for_no_server(diagnostic, turn.generation):
+        return True
+    return diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
 
 
 @lru_cache(_CACHE_SIZE)
@@ -475,6 +504,7 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
 def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCall | LocatedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
     answered: list[LocatedCall] = []  # the structured calls of the last answer that has any
+    written: list[LocatedCall] = []  # the calls in the text of the last answer
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -486,8 +516,10 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCa
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
             yield from _observed(trace.turns, part, answered)
+            yield from _executed(trace.turns, part, written)
             continue
         calling = [LocatedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        written = calling if part.part == "text" else written
         if part.part.startswith("call:"):
             answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
         located: list[LocatedCall | LocatedResult] = [*calling]
@@ -537,6 +569,30 @@ def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Locat
         yield LocatedResult(result, Location(part.turn, part.part, place))
 
 
+def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
+    """The result of a call in an answer's text that OpenHands writes as words of the user, or its refusal of the call.
+
+    It refuses a call with wrong arguments, and leaves the answer out of its next request (fn_call_converter.py).
+    """
+    text = turns[part.turn - 1].part("text") if turns[part.turn - 1].role is Role.USER and part.part == "text" else None
+    head = _EXECUTED.match(text.text) if text is not None and len(calls) == 1 else None
+    if text is None or head is None:
+        return
+    refused = head["refusal"] is not None
+    content = Range(0 if refused else head.end(), len(text.text))
+    result = ToolResult(content.of(text.text), content, name=calls[0].call.name, is_error=True if refused else None)
+    yield LocatedResult(result, Location(part.turn, part.part, content))
+
+
+_EXECUTED = lazy_pattern(
+    r"""
+    EXECUTION[ ]RESULT[ ]of[ ]\[[^\]\n]{1,200}\]:\n
+    | (?P<refusal> Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)\b
+      | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
+      | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools: )
+    """,
+    re.VERBOSE,
+)
 _OBSERVATION = lazy_pattern(r"(?:Call id: \S{1,200}\n)?(Observation|Error):\n")
 _LINE = lazy_pattern(r"[^\n]+")
 

@@ -15,7 +15,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Generation, Json, Role, Trace, Turn, TurnFlag
 from weaklink.inspector.model.columns import Column
 from weaklink.inspector.text import counted
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.events import settings_of
 
 _MAX_TARGET_CHARS = 2_000
 _MAX_QUOTE_CHARS = 60
@@ -382,13 +382,7 @@ def _model(trace: Trace) -> str:
 
 def _parameters(trace: Trace) -> Mapping[str, Json]:
     generation = _generation(trace)
-    value: Json = generation.parameters if generation is not None else None
-    if isinstance(value, str):
-        try:
-            value = parse_json(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
+    return settings_of(generation) if generation is not None else {}
 
 
 def _value(parameters: Mapping[str, Json], key: str) -> str:

@@ -17,9 +17,8 @@ from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinitio
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.text import Range, shared_prefix, shared_suffix, unquoted
-from weaklink.inspector.wire.events import WIRE_PREFIX
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.text import Range, plain_tags, shared_prefix, shared_suffix, unquoted
+from weaklink.inspector.wire.events import WIRE_PREFIX, stop_words
 
 _SUMMARY = re.compile(
     r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE
@@ -247,7 +246,7 @@ def _rewritten(difference: _Difference, version: Turn, without: Callable[[str], 
     if difference.turn.role is Role.ASSISTANT and (sent.endswith(own) or added_observation(own, sent) is not None):
         return  # the client itself wrote the beginning of the answer, or added the result to the call
     if difference.turn.role is Role.ASSISTANT and (
-        _prints_object(own, sent) or _adds_calls(difference.turn, own, sent)
+        _prints_object(own, sent) or plain_tags(own) == plain_tags(sent) or _adds_calls(difference.turn, own, sent)
     ):
         return
     message = (
@@ -289,14 +288,7 @@ def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
     calls = _calls_as_words(sent)
     made = {unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
     is_known = all(arguments in made or arguments in unquoted(own) for _, arguments in calls)
-    return frame.strip() in {"", *_stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
-
-
-def _stop_words(turn: Turn) -> Sequence[str]:
-    """The stop words of an answer's request."""
-    parameters = parse_json(turn.generation.parameters) if turn.generation and turn.generation.parameters else None
-    stop = parameters.get("stop") if isinstance(parameters, dict) else None
-    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
+    return frame.strip() in {"", *stop_words(turn.generation)} and (bool(calls) or not listed.strip()) and is_known
 
 
 def _calls_as_words(text: str) -> Sequence[tuple[str, str]]:

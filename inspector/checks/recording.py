@@ -1,6 +1,6 @@
 """C5xx checks: what a generation's facts, chunk numbers and times show about its recording."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 from operator import attrgetter
 from typing import TypeGuard
@@ -9,12 +9,19 @@ import msgspec
 
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault
-from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Turn
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Turn
 from weaklink.inspector.rules import recording as rules
+from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
+from weaklink.inspector.wire.events import (
+    REPEATED_NAME_PART,
+    REUSED_INDEX_PART,
+    UNREAD_PART,
+    WIRE_PREFIX,
+    stop_words,
+)
 
 _ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
@@ -36,6 +43,28 @@ _QUOTED = 1_000  # characters of a text that a message may quote from; an unread
 _TEXTS = frozenset({"text", "reasoning"})
 STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
+
+
+def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:
+    """What the server left out of the end of an answer, because its request has it as a stop word; `""` if nothing.
+
+    `is_whole` says whether the answer's last span is closed with a text behind it. The stop word may be a beginning of
+    the closing marker: OpenHands has `</function` (fn_call_converter.py).
+    """
+    if turn.generation is None or turn.generation.finish is not FinishReason.STOP:
+        return ""
+    ends = [f"{word}{bracket}" for word in stop_words(turn.generation) for bracket in ("", ">")]
+    return "" if not ends or is_whole("") else next(filter(is_whole, ends), "")
+
+
+def is_for_no_server(diagnostic: Diagnostic, sent: Generation | None) -> bool:
+    """Whether a call lacks the marker that a server searches for, in an answer to a request without tools.
+
+    Only the agent reads the calls of that one.
+    """
+    if diagnostic.rule is not WRONG_OPENER or sent is None or sent.api != "chat.completions":
+        return False
+    return sent.request is not None and not sent.tools
 
 
 def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
