@@ -36,12 +36,19 @@ _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _LEVEL = r"\b(?:trace|debug|verbose|info|notice|warn(?:ing)?|error|critical|fatal)\b"
 _LEVELS = lazy_pattern(rf"{_LEVEL}(?:(?:,| to| bis)? (?:(?:and|or|und|oder|et|ou|y|o|e) )?{_LEVEL})+", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(
-    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
-    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|"
-    r"e(?= n[ãa]o| non)|ma|perché|"
-    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
-    r"una?|en|que)\b)|mert|mutta|koska|αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
-    re.IGNORECASE,
+    r"""
+    # punctuation, also Arabic and Chinese
+    (?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s* | :(?=\s|$) | \s-\s
+    # a conjunction: English, German, French, Spanish, ...
+    | \b(?:
+        but | however | because | since | so | although | though | whereas | while | and | aber | weil | denn
+        | da | und | mais | car | et | pero | porque | mas | y | e(?=[ ]n[ãa]o|[ ]non) | ma | perché | ale
+        | lecz | bo | oraz | protože | але | бо | тому | но | maar | omdat | men | eftersom | fordi | ama
+        | çünkü | ve | dar | és(?![ ](?:als?|el|una?|en|que)\b) | mert | mutta | koska | αλλά | nhưng | tetapi
+        | tapi | karena | og | och | і | та | dan | và | και | și
+    )\s
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # "And" in the Slavic languages with Latin letters; elsewhere these are articles and prepositions.
 _SLAVIC_LETTER = lazy_pattern(r"[ěřůľťďňčšžđąćęłńśźż]", re.IGNORECASE)

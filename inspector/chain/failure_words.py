@@ -357,16 +357,25 @@ def fails_within(line: str) -> bool:
 # occurred when calling tool`), CrewAI (`I encountered an error while trying to use the tool`, `Action 'x' not found`),
 # CAMEL (`Execution of function x failed`), Dify (`tool invoke error`), LlamaIndex (`Encountered error`), MCP's SDK.
 _TOOL_FAILED = lazy_pattern(
-    r"\s*(?:(?:(?:an )?error (?:occurred )?(?:when |while |in )?(?:calling|executing|running|invoking)|"
-    r"failed to (?:call|execute|run|invoke)) (?:the |async )?(?:tool|function)\b"
-    r"(?: ['\"`]?(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3}))?|"
-    r"execution of (?:tool|function|action) \S{1,80} failed\b|"
-    r"i encountered an error while trying to use the tool\b|action ['\"`]?\S{1,80} (?:not found|don['’]?t exist)\b|"
-    r"(?:the )?tool (?:['\"`]?\S{1,80}['\"`]? )?(?:returned|raised) (?:an? )?(?:error|exception)\b|tool invoke error:|"
-    r"\S{1,4} ?tool error: |\[tool error\]|encountered (?:an )?error: \S|unhandled (?:error|exception): \S|"
-    r"exception (?:encountered: |(?:while|when|during) (?:calling|executing|invoking|running) )\S|"
-    r"(?:functiontool )?\w{1,80} raised \w{1,60}(?:error|exception): )",
-    re.IGNORECASE,
+    r"""
+    \s*(?:
+        # "an error occurred while calling the tool `x`", "failed to run function x"
+        (?:
+            (?:an[ ])?error[ ](?:occurred[ ])?(?:when[ ]|while[ ]|in[ ])?(?:calling|executing|running|invoking)
+            | failed[ ]to[ ](?:call|execute|run|invoke)
+        )[ ](?:the[ ]|async[ ])?(?:tool|function)\b(?:[ ]['\"`]?(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3}))?
+        # the words of single frameworks
+        | execution[ ]of[ ](?:tool|function|action)[ ]\S{1,80}[ ]failed\b
+        | i[ ]encountered[ ]an[ ]error[ ]while[ ]trying[ ]to[ ]use[ ]the[ ]tool\b
+        | action[ ]['\"`]?\S{1,80}[ ](?:not[ ]found|don['’]?t[ ]exist)\b
+        | (?:the[ ])?tool[ ](?:['\"`]?\S{1,80}['\"`]?[ ])?(?:returned|raised)[ ](?:an?[ ])?(?:error|exception)\b
+        | tool[ ]invoke[ ]error: | \S{1,4}[ ]?tool[ ]error:[ ] | \[tool[ ]error\]
+        | encountered[ ](?:an[ ])?error:[ ]\S | unhandled[ ](?:error|exception):[ ]\S
+        | exception[ ](?:encountered:[ ]|(?:while|when|during)[ ](?:calling|executing|invoking|running)[ ])\S
+        | (?:functiontool[ ])?\w{1,80}[ ]raised[ ]\w{1,60}(?:error|exception):[ ]
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -83,14 +83,24 @@ _NOTHING_FOUND = lazy_pattern(
     re.IGNORECASE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
-    r"(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
-    r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
-    r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
-    r"\u672a\u627e\u5230\u547d\u4ee4|"
-    r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
-    r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
-    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)",
-    re.IGNORECASE,
+    r"""
+    (?:
+        # English: bash, sh, Windows
+        command[ ]not[ ]found | :[ ]not[ ]found | not[ ]recognized[ ]as
+        # German, French, Spanish, Portuguese and Italian
+        | (?:befehl|kommando)[ ](?:wurde[ ])?nicht[ ]gefunden | commande[ ]introuvable | orden[ ]no[ ]encontrada
+        | comando[ ]n(?:\u00e3o[ ]encontrado|on[ ]trovato)
+        # Russian, Chinese, Japanese
+        | \u043a\u043e\u043c\u0430\u043d\u0434\u0430[ ]\u043d\u0435[ ]\u043d\u0430\u0439\u0434\u0435\u043d\u0430
+        | \u672a\u627e\u5230\u547d\u4ee4
+        | \u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093
+        # Dutch, Polish, Czech, the Scandinavian languages, Turkish
+        | opdracht[ ]niet[ ]gevonden | nie[ ]znaleziono[ ]polecenia | p\u0159\u00edkaz[ ]nenalezen
+        | kommando(?:t)?[ ](?:finns[ ]inte|hittades[ ]inte|ikke[ ]fundet|ikke[ ]funnet)
+        | komut[ ]bulunamad\u0131
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -249,15 +249,21 @@ def _stand_in(text: str) -> str | None:
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
 # The whole line that a site shows in place of a page, and Claude Code in place of what it searched.
 _STANDS_IN = lazy_pattern(
-    r"API Error: .*|Just a moment\.\.\.|Attention Required! \|.*|"
-    r"(?:(?:please |you need to )?enable JavaScript (?:and cookies )?to (?:run|continue|view)|"
-    r"(?:please )?verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser|"
-    r"(?:\w+[!,.] )?the page you['’]re looking for (?:can|could|was|does)|"
-    r"(?:this|the) (?:\w+ ){1,2}is (?:only|exclusively) (?:available )?(?:to|for) subscribers|"
-    r"you must be (?:logged|signed) in to (?:view|see|read|access|continue)|"
-    r"(?:please )?(?:subscribe|log in|sign in) to (?:continue|keep) reading|"
-    r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,160}",
-    re.IGNORECASE,
+    r"""
+    # a gateway's error, Cloudflare's pages
+    API[ ]Error:[ ].* | Just[ ]a[ ]moment\.\.\. | Attention[ ]Required![ ]\|.*
+    # a wall: for scripts, robots, or those who do not pay
+    | (?:
+        (?:please[ ]|you[ ]need[ ]to[ ])?enable[ ]JavaScript[ ](?:and[ ]cookies[ ])?to[ ](?:run|continue|view)
+        | (?:please[ ])?verify(?:ing)?[ ](?:that[ ])?you[ ]are[ ](?:a[ ])?human | checking[ ]your[ ]browser
+        | (?:\w+[!,.][ ])?the[ ]page[ ]you['’]re[ ]looking[ ]for[ ](?:can|could|was|does)
+        | (?:this|the)[ ](?:\w+[ ]){1,2}is[ ](?:only|exclusively)[ ](?:available[ ])?(?:to|for)[ ]subscribers
+        | you[ ]must[ ]be[ ](?:logged|signed)[ ]in[ ]to[ ](?:view|see|read|access|continue)
+        | (?:please[ ])?(?:subscribe|log[ ]in|sign[ ]in)[ ]to[ ](?:continue|keep)[ ]reading
+        | (?:\w+[ ]){0,4}(?:nur[ ]für[ ]Abonnenten|réservé[ ]aux[ ]abonnés|(?:solo|sólo)[ ]para[ ]suscriptores)
+    )\b.{0,160}
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What a model that read the page for the agent says of such a page (Claude Code's `WebFetch`).
 _TELLS_OF_WALL = lazy_pattern(

@@ -152,10 +152,17 @@ _GREETING = lazy_pattern(
 _MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _APOLOGY = lazy_pattern(
-    r"^\W*(?:(?:i['\u2019]m |we are )?sorry|unfortunately|leider|désolée?|malheureusement|lo siento|lamentablemente|"
-    r"desculpe|infelizmente|lamento|mi dispiace|purtroppo|helaas|sorry|niestety|przepraszam\w*|bohužel|tyvärr|desværre|"
-    r"dessverre|beklager|valitettavasti|sajnos|sajnál\w+|maalesef|üzgün\w+|din păcate|maaf|к сожалению|на жаль|"
-    r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?)[,:;、，!.]\s*"
+    r"""
+    ^\W*(?:
+        # "sorry", "unfortunately", in the languages that are read
+        (?:i['\u2019]m[ ]|we[ ]are[ ])?sorry | unfortunately | leider | désolée? | malheureusement | lo[ ]siento
+        | lamentablemente | desculpe | infelizmente | lamento | mi[ ]dispiace | purtroppo | helaas | sorry
+        | niestety | przepraszam\w* | bohužel | tyvärr | desværre | dessverre | beklager | valitettavasti
+        | sajnos | sajnál\w+ | maalesef | üzgün\w+ | din[ ]păcate | maaf | к[ ]сожалению | на[ ]жаль | извините
+        | 很?抱歉 | 对不起 | 申し訳(?:ありません|ございません)(?:が)? | 죄송합니다만?
+    )[,:;、，!.]\s*
+    """,
+    re.VERBOSE,
 )
 _END_OF_CLAUSE = lazy_pattern(
     r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s|\s(?:and|und|et|y|e|i|en|och|og|и) (?=(?:is |ist )?(?:not?|nicht|kein\w*|ne|"
@@ -229,24 +236,43 @@ _RESTRICTS = frozenset(_RESTRICTS_TABLE.split())
 # A code in place of words, as Slack writes them: `channel_not_found`, `not_in_channel`.
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
-    r"^(?:error|please (?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)|noauth|"
-    r"canceling|not enough)\b|"
-    r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
-    r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
-    r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
-    r"no permission|no [\w ]{1,30} (?:left|available|free)|(?<!\b0 )fail(?:ed|s|ure)|forbidden|declined|denied|"
-    r"refused|invalid|must (?:be|have)|(?:is|are) required(?=[.!:]?$)|unavailable|offline|insufficient|expired|"
-    r"suspended|already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|"
-    r"out of stock|"
-    r"(?:not|n['\u2019]t) an? (?:\w+ )?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)|(?:is|"
-    r"are) (?:already )?taken\b|"
-    r"(?:you|user) (?:need|must|have to)|out of (?:toner|paper|range|bounds|credit|memory|space)|paper jam|no response|"
-    r"(?:minimum|maximum) [\w ]{1,40} (?:is|of)|(?:authentication|approval|confirmation|payment|login) required|"
-    r"(?:is|are|was|were|been) (?:disabled|frozen|archived|rolled back)|your \w+ was rejected|rolled_back|"
-    r"blocked by|not initiali[sz]ed|(?:not|n['\u2019]t) triggered|has died|have died|died before|reached your|"
-    r"statement timeout|too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|"
-    r"matches)|not (?:be )?"
-    r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
+    r"""
+    # what an answer begins with
+    ^(?:
+        error | please[ ](?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)
+        | noauth | canceling | not[ ]enough
+    )\b
+    # "cannot", "is not allowed", "was declined", anywhere in the clause
+    | \b(?:
+        cannot | can(?:[ ]not|['\u2019]t) | could(?:[ ]not|n['\u2019]t) | unable
+        | (?:not|n['\u2019]t)[ ](?:be[ ]|been[ ]|currently[ ])?(?:
+            allowed | permitted | possible | eligible | available | found | authori[sz]ed | mergeable
+            | supported | have | exist | include | connected | delivered | reachable
+        )
+        | no[ ]permission | no[ ][\w ]{1,30}[ ](?:left|available|free) | (?<!\b0[ ])fail(?:ed|s|ure) | forbidden
+        | declined | denied | refused | invalid | must[ ](?:be|have) | (?:is|are)[ ]required(?=[.!:]?$)
+        | unavailable | offline | insufficient | expired | suspended
+        | already[ ](?:exists?|booked|taken|shipped|in[ ]use) | conflict | (?:is|are|was)[ ]locked[ ]by
+        | exceed(?:ed|s) | out[ ]of[ ]stock
+        # "not a member", "already taken", "you need to"
+        | (?:not|n['\u2019]t)[ ]an?[ ](?:\w+[ ])?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)
+        | (?:is|are)[ ](?:already[ ])?taken\b | (?:you|user)[ ](?:need|must|have[ ]to)
+        | out[ ]of[ ](?:toner|paper|range|bounds|credit|memory|space) | paper[ ]jam | no[ ]response
+        # a limit, or a state that forbids it
+        | (?:minimum|maximum)[ ][\w ]{1,40}[ ](?:is|of)
+        | (?:authentication|approval|confirmation|payment|login)[ ]required
+        | (?:is|are|was|were|been)[ ](?:disabled|frozen|archived|rolled[ ]back) | your[ ]\w+[ ]was[ ]rejected
+        | rolled_back | blocked[ ]by | not[ ]initiali[sz]ed | (?:not|n['\u2019]t)[ ]triggered | has[ ]died
+        | have[ ]died | died[ ]before | reached[ ]your | statement[ ]timeout | too[ ](?:large|long|many|short)
+        | upgrade[ ](?:to|your) | no[ ][\w \"'-]{1,40}[ ](?:found|exists?|matches)
+        # "not saved"
+        | not[ ](?:be[ ])?(?:
+            connected | created | sent | saved | updated | added | deleted | removed | booked | scheduled
+            | submitted | applied
+        )
+    )\b
+    """,
+    re.VERBOSE,
 )
 
 
@@ -363,10 +389,17 @@ _EDITED = lazy_pattern(
 )
 # How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
 _NOT_EDITED = lazy_pattern(
-    r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"
-    r"\b(?:found|appears?|occurs?|matche[sd]) (?:multiple|more than|\d+) (?:times?|occurrences|matches|places)|"
-    r"multiple (?:occurrences|matches)|not unique|(?:doesn't|does not|didn't|did not) match|"
-    r"(?:was|were|been) reverted|(?:no|without) (?:changes?|replacements?|edits?) (?:to make|(?:was|were) made)|"
-    r"out of (?:range|bounds)|within the range of lines",
-    re.IGNORECASE,
+    r"""
+    # editors' reasons: the text is there several times, or the file was not read
+    replace_all[ ]is[ ]false | modified[ ]since[ ](?:it[ ]was[ ])?(?:last[ ])?read | has[ ]not[ ]been[ ]read
+    | already[ ]exists | exactly[ ]the[ ]same
+    | \b(?:
+        found | appears? | occurs? | matche[sd]
+    )[ ](?:multiple|more[ ]than|\d+)[ ](?:times?|occurrences|matches|places)
+    | multiple[ ](?:occurrences|matches) | not[ ]unique | (?:doesn't|does[ ]not|didn't|did[ ]not)[ ]match
+    | (?:was|were|been)[ ]reverted
+    | (?:no|without)[ ](?:changes?|replacements?|edits?)[ ](?:to[ ]make|(?:was|were)[ ]made)
+    | out[ ]of[ ](?:range|bounds) | within[ ]the[ ]range[ ]of[ ]lines
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )

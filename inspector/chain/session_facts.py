@@ -595,12 +595,25 @@ _SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
 _QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")
 # Whether somebody can do it is no question: a wish for a deed, in each language.
 _POLITE = lazy_pattern(
-    r"\b(?:(?:can|could|would|will) you|please|kannst|könntest|könnten sie|können sie|bitte|peux|pouvez|pourr\w+|"
-    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|"
-    r"můžete|можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|"
-    r"tudn\w+|pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|"
-    r"תוכל\w*|אפשר|možeš|možete|pots|podries)\b|能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|"
-    r"줄 수|주시|해줘|सकते|ช่วย"
+    r"""
+    \b(?:
+        # English, German
+        (?:can|could|would|will)[ ]you | please | kannst | könntest | könnten[ ]sie | können[ ]sie | bitte
+        # French, Spanish, Italian, Portuguese
+        | peux | pouvez | pourr\w+ | puedes? | podr[ií]a\w* | podés | puoi | può | potresti | potrebbe | podes?
+        | poderia\w* | consegue\w*
+        # Slavic languages
+        | możesz | móg\w+ | mohl\w* | můžeš | můžete | можеш\w* | можете | могли?
+        # Dutch, the Scandinavian languages, Finnish, Hungarian, Romanian, Greek, Turkish, ...
+        | kan[ ](?:je|u|jij|du|ni) | kun[ ](?:je|jij) | kunt[ ]u | zou[ ]je | voit\w+ | voisit\w* | tudsz
+        | tudn\w+ | pot[ii]ț?i | poți | puteți | ai[ ]putea | μπορ\w+ | \w+[ae]bilir[ ]mi\w* | bisakah | bisa
+        | tolong | có[ ]thể | giúp | يمكنك | ممكن | תוכל\w* | אפשר | možeš | možete | pots | podries
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 能不能 | 能否 | 可以 | 帮 | 請 | 请 | もらえ | くれ(?:ます|ませ) | くださ | できますか | 줄[ ]수 | 주시
+    | 해줘 | सकते | ช่วย
+    """,
+    re.VERBOSE,
 )
 
 
