@@ -828,7 +828,7 @@ _REST_COUNTED = lazy_pattern(
         (?:is|are)[ ]left | remain\w* | left | bleiben(?:[ ]übrig)? | übrig | restent | quedan | restano
         | restam | blijven[ ]over | kvar
     )\b
-    # "remaining: 3"
+    # "there remain 3"
     | \b(?:
         remain\w* | bleiben | sind[ ](?:es[ ])?noch | noch | (?:en[ ])?restent? | (?:en[ ])?reste | queda[nr]?
         | restano | rimangono | restam | осталось | остал\w+ | zostało | pozostało | zbývá | blijven
