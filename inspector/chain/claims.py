@@ -74,10 +74,19 @@ _EXISTS = lazy_pattern(
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets|defines|specif\w+|states|gives|contains?|ha[sd]|"
-    r"lists?|returns?|answers?|according|reads|responds?|zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|"
-    r"enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        confirm\w* | verif\w+ | check(?:ed|s) | counted | shows? | says | sets | defines | specif\w+ | states
+        | gives | contains? | ha[sd] | lists? | returns? | answers? | according | reads | responds?
+        # German, French, Italian, Spanish
+        | zeigt | setzt | definiert | définit | fixe | define | fija | imposta | tiene | enthält | bestätigt
+        | contient | montre | confirme | contiene | muestra | confirma
+    )\b
+    # Chinese and Japanese
+    | 显示 | 包含 | 确认 | 设置 | 设定 | 定义 | 設定
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SUCCESS = (
     r"(?:succe\w+|erfolg\w*|éxito|exitos\w+|sucesso|riuscit\w+|réuss\w+|успе[хш]\w+|успіш\w+|sukces\w*|pomyślnie|"
@@ -455,14 +464,35 @@ def _claims_all(clause: Clause, failed: FailedCall) -> bool:
 
 # All of a series, without a count.
 _WHOLE = lazy_pattern(
-    r"\b(?:all|every\w*|each|whole|entire|alle\w?|ganze\w?|jede\w?|tous|toutes|tod[oa]s|tutt[ie]|все|всем|всех|всі|всім|"
-    r"wszys\w+|všichni|všechn\w+|všem|alla|iedereen|hepsi\w*|tüm|herkes\w*|toți|toate|minden\w*|kaikki\w*|όλοι|όλα|"
-    r"semua|tất cả)\b|所有|全部|都|全員|すべて|全て|모두|모든|전원|전부|सभी|ทั้งหมด|ทุก"
+    r"""
+    \b(?:
+        # English
+        all | every\w* | each | whole | entire
+        # other languages with spaces between words
+        | alle\w? | ganze\w? | jede\w? | tous | toutes | tod[oa]s | tutt[ie] | все | всем | всех | всі | всім
+        | wszys\w+ | všichni | všechn\w+ | všem | alla | iedereen | hepsi\w* | tüm | herkes\w* | toți | toate
+        | minden\w* | kaikki\w* | όλοι | όλα | semua | tất[ ]cả
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 所有 | 全部 | 都 | 全員 | すべて | 全て | 모두 | 모든 | 전원 | 전부 | सभी | ทั้งหมด | ทุก
+    """,
+    re.VERBOSE,
 )
 _EVERYWHERE = lazy_pattern(
-    r"\b(?:everywhere|throughout|überall|partout|en todas partes|por todas partes|em todo o lado|em toda parte|"
-    r"ovunque|dappertutto|везде|всюду|скрізь|wszędzie|všude|overal|överallt|overalt|her yerde|peste tot|"
-    r"mindenhol|kaikkialla|παντού|di mana-mana|khắp nơi)\b|到处|各处|どこでも|모든 곳"
+    r"""
+    \b(?:
+        # English
+        everywhere | throughout
+        # other languages with spaces between words
+        | überall | partout | en[ ]todas[ ]partes | por[ ]todas[ ]partes | em[ ]todo[ ]o[ ]lado
+        | em[ ]toda[ ]parte | ovunque | dappertutto | везде | всюду | скрізь | wszędzie | všude | overal
+        | överallt | overalt | her[ ]yerde | peste[ ]tot | mindenhol | kaikkialla | παντού | di[ ]mana-mana
+        | khắp[ ]nơi
+    )\b
+    # Chinese, Japanese, Korean
+    | 到处 | 各处 | どこでも | 모든[ ]곳
+    """,
+    re.VERBOSE,
 )
 # "Both changes are made", "everything is booked".
 _ALL_CHANGES = lazy_pattern(
@@ -847,10 +877,19 @@ _ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1
 
 # What a test that passes does: "a new test confirms it".
 _CONFIRMS = lazy_pattern(
-    r"\b(?:confirm\w*|prov(?:es?|ed|en)|verif\w+|checks (?:this|that|it)|bestätig\w*|beleg\w*|beweis\w*|prouv\w+|"
-    r"vérifi\w+|comprueba\w*|demuestra\w*|comprova\w*|dimostra\w*|подтвержда\w*|проверя\w*|potwierdza\w*|"
-    r"potvrzuj\w*|bevestig\w*|bekräftar|bekræfter)\b|证明|確認|验证|확인",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        confirm\w* | prov(?:es?|ed|en) | verif\w+ | checks[ ](?:this|that|it)
+        # other languages with spaces between words
+        | bestätig\w* | beleg\w* | beweis\w* | prouv\w+ | vérifi\w+ | comprueba\w* | demuestra\w* | comprova\w*
+        | dimostra\w* | подтвержда\w* | проверя\w* | potwierdza\w* | potvrzuj\w* | bevestig\w* | bekräftar
+        | bekræfter
+    )\b
+    # Chinese, Japanese, Korean
+    | 证明 | 確認 | 验证 | 확인
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -480,16 +480,30 @@ _PLAIN_ERROR = lazy_pattern(
     re.IGNORECASE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
-    r"\s|[)}\]]+;?$|\W*$|\[SQL: |\(Background on this error|Node\.js v\d|npm |ROLLBACK$|"
-    r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b|"
-    r"(?:\[\w{4,8}\] )?(?:exiting|aborting|shutting down|stopping|terminating)\b|[A-Z]+: ",
-    re.IGNORECASE,
+    r"""
+    # a line that is indented, closes a bracket or has no words
+    \s | [)}\]]+;?$ | \W*$
+    # what SQLAlchemy, Node, npm and psql add
+    | \[SQL:[ ] | \(Background[ ]on[ ]this[ ]error | Node\.js[ ]v\d | npm[ ] | ROLLBACK$
+    # hints, and that the program ends
+    | (?:hint|note|help|info|warning|see|try|run|use|usage|caused[ ]by|please|at|or|and|to|view)\b
+    | (?:\[\w{4,8}\][ ])?(?:exiting|aborting|shutting[ ]down|stopping|terminating)\b | [A-Z]+:[ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SUCCEEDED = lazy_pattern(
-    r"[\u2713\u2714\u2705]|\b(?:[1-9]\d* (?:passed|passing)|test result: ok|done|ready|query ok|added \d+ packages|"
-    r"setting up|fast-forward|(?<!not )(?:success\w*|succeeded))\b|: started$|^Starting .|: migrated \(|"
-    r"^\[\S{1,100} [0-9a-f]{7,40}\] ",
-    re.IGNORECASE,
+    r"""
+    # check marks
+    [\u2713\u2714\u2705]
+    # counts and words of success
+    | \b(?:
+        [1-9]\d*[ ](?:passed|passing) | test[ ]result:[ ]ok | done | ready | query[ ]ok | added[ ]\d+[ ]packages
+        | setting[ ]up | fast-forward | (?<!not[ ])(?:success\w*|succeeded)
+    )\b
+    # Docker Compose, Rails, Git
+    | :[ ]started$ | ^Starting[ ]. | :[ ]migrated[ ]\( | ^\[\S{1,100}[ ][0-9a-f]{7,40}\][ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _NPM = (
     r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:|"

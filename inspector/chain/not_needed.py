@@ -387,10 +387,16 @@ _SPEAKS_OF_CHANGES = lazy_pattern(
 _COPIES = frozenset(("cp", "tar", "zip", "pg_dump", "mysqldump"))
 _PREPARES = frozenset(("backup", "backups", "bak", "changelog"))
 _SPEAKS_OF_COPIES = lazy_pattern(
-    r"back(?:ed)?[ -]?up|snapshot|cach|changelog|\bsicher|gesichert|sauveg|\bcop[iy]|respald|segur|kopi|резерв|бэкап|"
-    r"копи|yedek|önbelle|záloh|zapasow|mentés|menteni|varmuus|varmist|cadangan|sao lưu|αντίγραφ|备份|備份|缓存|"
-    r"バックアップ|キャッシュ|백업|캐시|نسخ|احتياط|גיבוי|बैकअप|สำรอง",
-    re.IGNORECASE,
+    r"""
+    # English
+    back(?:ed)?[ -]?up | snapshot | cach | changelog
+    # beginnings of the words of other languages
+    | \bsicher | gesichert | sauveg | \bcop[iy] | respald | segur | kopi | резерв | бэкап | копи | yedek
+    | önbelle | záloh | zapasow | mentés | menteni | varmuus | varmist | cadangan | sao[ ]lưu | αντίγραφ
+    # languages without spaces or with other letters
+    | 备份 | 備份 | 缓存 | バックアップ | キャッシュ | 백업 | 캐시 | نسخ | احتياط | גיבוי | बैकअप | สำรอง
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _TO_BE_SAFE = lazy_pattern(
     r"""
@@ -451,10 +457,17 @@ def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
 
 
 _SAID_GONE = lazy_pattern(
-    r"\b(?:already (?:gone|deleted|removed)|(?:gone|deleted|removed) already|(?:was|were) gone|"
-    r"(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
-    r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
-    r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
+    r"""
+    \b(?:
+        # English
+        already[ ](?:gone|deleted|removed) | (?:gone|deleted|removed)[ ]already | (?:was|were)[ ]gone
+        # German, French, Spanish, Portuguese, Italian, Russian
+        | (?:schon|bereits)[ ](?:weg|gelöscht|entfernt) | déjà[ ]supprim\w+
+        | ya[ ](?:estaba[ ])?(?:borrad|eliminad)[oa]s? | já[ ](?:foi[ ]|estava[ ])?removid[oa]s?
+        | già[ ](?:stat[oa][ ])?(?:rimoss|eliminat)[oa] | уже[ ](?:удал\w+|нет)
+    )
+    """,
+    re.VERBOSE,
 )
 # `npx` did not get the program, or the program not its browser.
 _NOT_FETCHED = lazy_pattern(
@@ -512,9 +525,20 @@ _DOCUMENT_WORDS = (
     r"\.(?:md|rst|adoc|txt)\b|文档|文檔|ドキュメント|문서"
 )
 _WHETHER = lazy_pattern(
-    r"\b(?:check|see|test|verify|find out|tell me) (?:if|whether)\b|\b(?:prüf|schau|sieh|sag)[^.?!]{0,20}\bob\b|"
-    r"\b(?:vérifi|regarde|dis|comprueba|mira|verifica|dime|confira|veja|controlla|guarda|vedi|dimmi)\w* s[ie]\b|"
-    r"\bли\b|\bczy\b|\bzda\b|\bcontroleer of\b|\bkolla om\b|\bm[iıuü]\b|确认|有没有|是否|か確認"
+    r"""
+    # English
+    \b(?:check|see|test|verify|find[ ]out|tell[ ]me)[ ](?:if|whether)\b
+    # German, French, Spanish, Portuguese, Italian
+    | \b(?:prüf|schau|sieh|sag)[^.?!]{0,20}\bob\b
+    | \b(?:
+        vérifi | regarde | dis | comprueba | mira | verifica | dime | confira | veja | controlla | guarda | vedi
+        | dimmi
+    )\w*[ ]s[ie]\b
+    # a word for "whether" alone: Russian, Polish, Czech, Dutch, Swedish, Turkish, Chinese, Japanese
+    | \bли\b | \bczy\b | \bzda\b | \bcontroleer[ ]of\b | \bkolla[ ]om\b | \bm[iıuü]\b | 确认 | 有没有 | 是否
+    | か確認
+    """,
+    re.VERBOSE,
 )
 _DOCUMENT = lazy_pattern(_DOCUMENT_WORDS)
 _ONLY_DOCUMENTS = lazy_pattern(

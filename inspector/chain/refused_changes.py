@@ -56,9 +56,19 @@ _EXCLAIMED = lazy_pattern(r"^\w+[.!:] ")  # "Oops! ..."
 _ACTS_ON_PAGE = frozenset(("click", "submit", "press", "select", "tap"))
 _ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
 _WRONG = lazy_pattern(
-    r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
-    r"ongeldig\w*|felaktig\w*|feil|nieprawidłow\w+|błędn\w+|nesprávn\w+|neplatn\w+|неверн\w+|неправильн\w+|невірн\w+|geçersiz|"
-    r"hatalı|helytelen|érvénytelen|salah)\b|错误|不正确|無効|正しくありません|잘못|올바르지"
+    r"""
+    \b(?:
+        # English
+        incorrect\w* | invalid\w* | wrong
+        # other languages with spaces between words
+        | falsch\w* | ungültig\w* | inválid[oa]s? | errat[oa] | non[ ]valid[oae] | onjuist | ongeldig\w*
+        | felaktig\w* | feil | nieprawidłow\w+ | błędn\w+ | nesprávn\w+ | neplatn\w+ | неверн\w+ | неправильн\w+
+        | невірн\w+ | geçersiz | hatalı | helytelen | érvénytelen | salah
+    )\b
+    # Chinese, Japanese, Korean
+    | 错误 | 不正确 | 無効 | 正しくありません | 잘못 | 올바르지
+    """,
+    re.VERBOSE,
 )
 
 
@@ -183,9 +193,16 @@ def _is_english(sentence: str) -> bool:
 _ENGLISH = lazy_pattern(r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b")
 _PERHAPS_ENGLISH = lazy_pattern(r"\b(?:no|of|a|an|in|by|at)\b")
 _DONE = lazy_pattern(
-    r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
-    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
-    r"marked|moved|closed|cleared|copied|enabled|published)\W*$"
+    r"""
+    (?:
+        # what a change has done, at the end of the answer
+        sent | created | added | saved | updated | deleted | removed | booked | reserved | posted | scheduled
+        | completed | done | ok | success\w* | submitted | applied | assigned | confirmed | registered
+        | recorded | logged | (?:re-?)?queued | accepted | issued | marked | moved | closed | cleared | copied
+        | enabled | published
+    )\W*$
+    """,
+    re.VERBOSE,
 )
 _ALREADY = lazy_pattern(
     r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"
@@ -216,11 +233,16 @@ _NOTHING_TO_DO = lazy_pattern(
 )
 # "Asiento 12A ocupado por usted": what is taken is the user's.
 _FOR_USER = lazy_pattern(
-    r"\b(?:taken|held|occupied|reserved) (?:by|for) you\b|"
-    r"\b(?:für|von) (?:sie|dich|dir|ihnen) (?:belegt|besetzt|reserviert)\b|"
-    r"\b(?:occupée?|réservée?) (?:par|pour) (?:vous|toi)\b|"
-    r"\b(?:ocupad|reservad)[oa] (?:por|para) (?:usted|ti|você|vos)\b|"
-    r"\b(?:occupat|riservat|prenotat)[oa] (?:da|per) (?:te|lei|voi)\b"
+    r"""
+    # English
+    \b(?:taken|held|occupied|reserved)[ ](?:by|for)[ ]you\b
+    # German, French, Spanish and Portuguese, Italian
+    | \b(?:für|von)[ ](?:sie|dich|dir|ihnen)[ ](?:belegt|besetzt|reserviert)\b
+    | \b(?:occupée?|réservée?)[ ](?:par|pour)[ ](?:vous|toi)\b
+    | \b(?:ocupad|reservad)[oa][ ](?:por|para)[ ](?:usted|ti|você|vos)\b
+    | \b(?:occupat|riservat|prenotat)[oa][ ](?:da|per)[ ](?:te|lei|voi)\b
+    """,
+    re.VERBOSE,
 )
 _IS_THERE = lazy_pattern(r"\balready (?:exists?|booked|taken|reserved|shipped|sold|in use)\b")
 _NEGATED = lazy_pattern(
@@ -356,18 +378,36 @@ _NONE_TAKEN = lazy_pattern(
 
 
 _OF_TOTAL = lazy_pattern(
-    r"\b(?P<done>\d{1,9}) (?:out )?of (?:the )?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}"
-    r"(?:[.;:(\n]\s*[^:\n]{1,60}: [^:\n]{0,60}?|[:(]\s*[^\s:]{0,60}[./\d][^\s:]{0,60} )"
-    r"\b(?:exceed\w*|fail(?:ed|s|ure)|could not|rejected|bounced|denied|not found|timed out|invalid|"
-    r"fehlgeschlagen|échou\w+|falló|falhou|mislukt)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?P<done>\d{1,9})[ ](?:out[ ])?of[ ](?:the[ ])?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}(?:
+        # a reason with a label, or a name or number with a point or slash
+        [.;:(\n]\s*[^:\n]{1,60}:[ ][^:\n]{0,60}? | [:(]\s*[^\s:]{0,60}[./\d][^\s:]{0,60}[ ]
+    )\b(?:
+        # the failure
+        exceed\w* | fail(?:ed|s|ure) | could[ ]not | rejected | bounced | denied | not[ ]found | timed[ ]out
+        | invalid | fehlgeschlagen | échou\w+ | falló | falhou | mislukt
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What failed, not what had failed before: "3 failed jobs re-queued".
 _COUNTS_FAILED = lazy_pattern(
-    r"\b(?<!\d )(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:(?:failed|bounced|fehler(?:haft)?|fehlgeschlagen|échoué\w*|"
-    r"fallid\w+|falhar\w+|fallit\w+|mislukt\w*)(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))|could not\b)|"
-    r"\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|^[\w./-]{1,60}: failed\b",
-    re.IGNORECASE | re.MULTILINE,
+    r"""
+    \b(?<!\d[ ])(?<![\d.,])[1-9]\d*(?:[ ]\w+){0,2}[ ](?:
+        # "3 failed", not "3 failed logins"
+        (?:
+            failed | bounced | fehler(?:haft)? | fehlgeschlagen | échoué\w* | fallid\w+ | falhar\w+ | fallit\w+
+            | mislukt\w*
+        )(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))
+        # "2 could not be sent"
+        | could[ ]not\b
+    )
+    # "failed: 3"
+    | \b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?:[ ]\w+)?:[ ][1-9]
+    # "name: failed"
+    | ^[\w./-]{1,60}:[ ]failed\b
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 
 

@@ -516,10 +516,17 @@ def error_document(text: str) -> Failure | None:
 
 
 _ERROR_DOCUMENT = lazy_pattern(
-    r"\s*(?:<\?xml[^>]{0,100}>\s*)?(?:<(?:\w+:)?Envelope\b[^>]*>\s*(?:<(?:\w+:)?Header\b[\s\S]{0,600}?)?"
-    r"<(?:\w+:)?Body\b[^>]*>\s*<(?:\w+:)?Fault\b|<(?:\w+:)?(?:error|fault|exception|ErrorResponse|"
-    r"ServiceExceptionReport|ExceptionReport)\b)",
-    re.IGNORECASE,
+    r"""
+    \s*(?:<\?xml[^>]{0,100}>\s*)?(?:
+        # SOAP's fault
+        <(?:\w+:)?Envelope\b[^>]*>\s*(?:
+            <(?:\w+:)?Header\b[\s\S]{0,600}?
+        )?<(?:\w+:)?Body\b[^>]*>\s*<(?:\w+:)?Fault\b
+        # the root of the errors of other services
+        | <(?:\w+:)?(?:error|fault|exception|ErrorResponse|ServiceExceptionReport|ExceptionReport)\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _IN_TAG = lazy_pattern(
     r"<(?:\w+:)?(?:message|faultstring|Text|ServiceException|ExceptionText|description)\b[^>]*>(?P<text>[^<]{3,400})",
@@ -584,10 +591,16 @@ def _names_invalid_members(fields: Mapping[str, Any], call: ToolCall | None) -> 
 
 
 _INVALID = lazy_pattern(
-    r"\b(?:has already been|already (?:exists|taken|in use)|(?:is|are|be) (?:required|invalid|blank|empty|null)|"
-    r"required|must|not (?:a )?valid|enter a valid|(?:can't|cannot|may not|will not|does not|not) \w+|"
-    r"too (?:long|short|many|large)|unique|another open)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # Rails' and other frameworks' words for a value that is refused
+        has[ ]already[ ]been | already[ ](?:exists|taken|in[ ]use)
+        | (?:is|are|be)[ ](?:required|invalid|blank|empty|null) | required | must | not[ ](?:a[ ])?valid
+        | enter[ ]a[ ]valid | (?:can't|cannot|may[ ]not|will[ ]not|does[ ]not|not)[ ]\w+
+        | too[ ](?:long|short|many|large) | unique | another[ ]open
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

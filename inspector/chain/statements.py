@@ -113,11 +113,19 @@ _PLAN = lazy_pattern(
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
 # What the agent takes for the reason.
 _GUESSES = lazy_pattern(
-    r"\b(?:perhaps|maybe|probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|"
-    r"sans doute|apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|"
-    r"chyba|prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
-    r"看来|아마",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        perhaps | maybe | probably | apparently | likely | seems? | looks[ ]like | suggests
+        # other languages with spaces between words
+        | wohl | vermutlich | offenbar | anscheinend | sans[ ]doute | apparemment | quizás? | probablemente
+        | aparentemente | talvez | forse | probabilmente | наверное | видимо | похоже | chyba | prawdopodobnie
+        | zřejmě | waarschijnlijk | blijkbaar | antagligen | sannsynligvis | galiba | muhtemelen
+    )\b
+    # Japanese, Chinese, Korean
+    | おそらく | 多分 | 大概 | 看来 | 아마
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
@@ -149,10 +157,18 @@ _STATES = lazy_pattern(
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:saya|yang|dengan|untuk|dalam|sudah|het|een|niet|van|jeg|ikke|det|og|jag|att|inte|bir|ve|"
-    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|"
-    r"des|um|uma|os|il|gli)\b",
-    re.IGNORECASE,
+    r"""
+    # a letter beyond ASCII
+    [^\W\d_a-zA-Z]
+    # common words of other languages that are not English ones
+    | \b(?:
+        saya | yang | dengan | untuk | dalam | sudah | het | een | niet | van | jeg | ikke | det | og | jag
+        | att | inte | bir | ve | este | sunt | nem | hogy | nie | jest | jsem | der | die | das | ist | sind
+        | und | ein | eine | ich | zu | auf | mit | je | el | los | las | una | est | les | une | des | um | uma
+        | os | il | gli
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -199,10 +215,15 @@ _SOMETIMES = lazy_pattern(
 )
 # Something is absent, in constructions of which a language has few.
 _LACKS = lazy_pattern(
-    r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b(?! longer)|\bkeine?[nrm]?\b|"
-    r"\bn['’](?:ai|as|a|avons|ont|y a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b|\bno (?:tengo|tiene|tenemos|hay)\b|"
-    r"\bnão (?:tenho|tem|há)\b|\bнет\b|没有|沒有|打不开|ありません",
-    re.IGNORECASE,
+    r"""
+    # English
+    \b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)?[ ]no\b(?![ ]longer)
+    # German, French, Spanish, Portuguese, Russian, Chinese, Japanese
+    | \bkeine?[nrm]?\b | \bn['’](?:ai|as|a|avons|ont|y[ ]a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b
+    | \bno[ ](?:tengo|tiene|tenemos|hay)\b | \bnão[ ](?:tenho|tem|há)\b | \bнет\b | 没有 | 沒有 | 打不开
+    | ありません
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What the user has to do first.
 _ASKS_USER = lazy_pattern(
@@ -359,10 +380,20 @@ _MAX_CELLS = 8
 _LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
 # What is said to be polite, and states nothing.
 _COURTESY = lazy_pattern(
-    r"\W*(?:(?:please )?let me know if|feel free to|(?:i['’]m |i am )?happy to help|is there anything else|"
-    r"anything else\b|sag(?:t|en sie)? (?:mir )?(?:einfach |gern )?bescheid|melden sie sich|n['’]hésite[zs]? pas|"
-    r"no dudes? en|avísame si|fammi sapere se|qualquer coisa|дай(?:те)? знать|daj znać|如有|如果您?还有|何かあれば)",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        # English
+        (?:please[ ])?let[ ]me[ ]know[ ]if | feel[ ]free[ ]to | (?:i['’]m[ ]|i[ ]am[ ])?happy[ ]to[ ]help
+        | is[ ]there[ ]anything[ ]else | anything[ ]else\b
+        # German, French, Spanish, Italian, Portuguese, Russian, Polish
+        | sag(?:t|en[ ]sie)?[ ](?:mir[ ])?(?:einfach[ ]|gern[ ])?bescheid | melden[ ]sie[ ]sich
+        | n['’]hésite[zs]?[ ]pas | no[ ]dudes?[ ]en | avísame[ ]si | fammi[ ]sapere[ ]se | qualquer[ ]coisa
+        | дай(?:те)?[ ]знать | daj[ ]znać
+        # Chinese and Japanese
+        | 如有 | 如果您?还有 | 何かあれば
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -242,10 +242,17 @@ _YES_OR_NO = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _IS_UP = lazy_pattern(
-    r"\b(?:free|in use|open|frei|libre|liber[ao]|"
-    r"up|running|listening|reachable|alive|online|there|erreichbar|läuft|hört|lauscht|joignable|tourne|activo|"
-    r"corriendo|funcionando|attivo|bereikbaar|draait|igång|kører|kjører|działa|běží|работает|запущен\w*|çalışıyor)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        free | in[ ]use | open
+        # other languages
+        | frei | libre | liber[ao] | up | running | listening | reachable | alive | online | there | erreichbar
+        | läuft | hört | lauscht | joignable | tourne | activo | corriendo | funcionando | attivo | bereikbaar
+        | draait | igång | kører | kjører | działa | běží | работает | запущен\w* | çalışıyor
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _BARE_FALSE = lazy_pattern(r"(?:false|no|none|null|nil|\(nil\)|(?:\(integer\) )?0|\[\]|\{\})\W*", re.IGNORECASE)
 _ONE_FALSE = lazy_pattern(r"\{(?:(?!true)[^{}]){0,200}\"\w{1,40}\"\s*:\s*false\b(?:(?!true)[^{}]){0,200}\}")
@@ -300,15 +307,27 @@ _EXISTS = lazy_pattern(
 
 # "whether a customer with this address is already in the CRM"; "get CODEOWNERS from the repository if it has one".
 _WHETHER = lazy_pattern(
-    r"\b(?:whether|if|ob|si|se|of|om|czy|zda|jestli|если|чи) (?P<thing>[^,.;!?\n]{1,80}?) (?:already|exists?|schon|"
-    r"bereits|existiert|déjà|existe|ya|já|già|esiste|al|bestaat|redan|finns|allerede|finnes|findes|już|istnieje|už|existuje|уже|"
-    r"вже)\b(?P<where>(?: (?:in|im|dans|en|no|na|nel|w|v|в|у|i) (?:\w+ )?[\w.-]+)?)"
+    r"""
+    \b(?:whether|if|ob|si|se|of|om|czy|zda|jestli|если|чи)[ ](?P<thing>[^,.;!?\n]{1,80}?)[ ](?:
+        # "whether it exists": English, German, French, Spanish, ...
+        already | exists? | schon | bereits | existiert | déjà | existe | ya | já | già | esiste | al | bestaat
+        | redan | finns | allerede | finnes | findes | już | istnieje | už | existuje | уже | вже
+    )\b(?P<where>(?:[ ](?:in|im|dans|en|no|na|nel|w|v|в|у|i)[ ](?:\w+[ ])?[\w.-]+)?)
+    """,
+    re.VERBOSE,
 )
 _IF_ANY = lazy_pattern(
-    r"(?:if (?:it|they|we|you|there|he|she) (?:has|have|is|are) (?:one|any|none)\b|"
-    r"if any\b|(?:falls|wenn) (?:es |er |sie )?(?:eine?n?|welche) (?:hat|haben|gibt)|falls vorhanden|s['’]il y en a|"
-    r"si (?:existe|lo hay|la hay|tiene)|se houver|se existir|se c['’]è|se esiste|als die er is|om det finns|"
-    r"hvis det finnes)"
+    r"""
+    (?:
+        # English
+        if[ ](?:it|they|we|you|there|he|she)[ ](?:has|have|is|are)[ ](?:one|any|none)\b | if[ ]any\b
+        # German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Norwegian
+        | (?:falls|wenn)[ ](?:es[ ]|er[ ]|sie[ ])?(?:eine?n?|welche)[ ](?:hat|haben|gibt) | falls[ ]vorhanden
+        | s['’]il[ ]y[ ]en[ ]a | si[ ](?:existe|lo[ ]hay|la[ ]hay|tiene) | se[ ]houver | se[ ]existir
+        | se[ ]c['’]è | se[ ]esiste | als[ ]die[ ]er[ ]is | om[ ]det[ ]finns | hvis[ ]det[ ]finnes
+    )
+    """,
+    re.VERBOSE,
 )
 
 
