@@ -305,7 +305,9 @@ _SUPPOSES = folded_pattern(
     r"将要|请|應該|应该|是否|能否|もし|かどうか|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
-KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}](?:습니다|으며|고(?= ))"
+KOREAN_PAST = (
+    f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}](?:습니다|으며|고(?=[ ]))"
+)
 """Matches the end of a Korean verb in the past."""
 _DONE_TABLE = (
     r"now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"

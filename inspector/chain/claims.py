@@ -284,12 +284,23 @@ def _without_description(clauses: tuple[Clause, ...], failed: FailedCall) -> tup
 # Code as the subject of a verb in the present, without "is" or "has"; a name of a file is a bullet.
 _VERB = r"(?:\w{2,}[^s\W]s|\w{3,}(?:t|e|ет|ит)|\w{2,}a)"
 _CODE_DOES = lazy_pattern(
-    r"\W*(?:\u2022|(?:(?:the|this|that|das|die|der|le|la|cette|el|il|lo|o|a|det|het|de|этот|эта) |l['’])?"
-    r"(?:new |neue )?(?:script|function|module|job|workflow|program|method|class|hook|command|step|skript|funktion|"
-    r"modul|programm|befehl|klasse|fonction|programme|commande|función|programa|funzione|programma|função|скрипт|"
-    r"функция|программа|"
-    rf"skrypt|funkcja|skriptet|funktionen))\W+(?:(?:now|jetzt|maintenant|ahora|ora|agora|теперь|teraz|nu) )?{_VERB} ",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        # a name that was taken out, or what a piece of code is called
+        \u2022
+        | (?:
+            (?:the|this|that|das|die|der|le|la|cette|el|il|lo|o|a|det|het|de|этот|эта)[ ] | l['’]
+        )?(?:new[ ]|neue[ ])?(?:
+            script | function | module | job | workflow | program | method | class | hook | command | step
+            | skript | funktion | modul | programm | befehl | klasse | fonction | programme | commande | función
+            | programa | funzione | programma | função | скрипт | функция | программа | skrypt | funkcja
+            | skriptet | funktionen
+        )
+    """
+    rf")\W+(?:(?:now|jetzt|maintenant|ahora|ora|agora|теперь|teraz|nu)[ ])?{_VERB}[ ]"
+    r"""
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _NOT_AS_CODE = lazy_pattern(
     r"\b(?:is|was|has|have|been|does|exists|runs|works|passes|succeeds|finishes|completes|ist|wurde|hat|läuft|est|"
@@ -717,24 +728,61 @@ _LOCATED = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _HAPPENED_ELSEWHERE = lazy_pattern(
-    r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|(?:\b(?:est|sont|ai|a été|"
-    r"ont été|avons)|\w[’\']est)\b.{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|\bse \w{2,}[óo]\b|"
-    r"\b(?:he|hemos|han?) (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|\b(?:está|"
-    r"están|estão|fue|"
-    r"fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|puest|impress?|resuelt|"
-    r"devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |"
-    r"мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|\b(?:è|sono|ho|abbiamo|è stat[oa]|"
-    r"sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|\b(?:został[aoy]?|zostały|jest|"
-    r"są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|\b(?:je|jsou|byl[aoiy]?|sú|"
-    r"bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyýiíé]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|\b\w{3,}(?:[аеи]но|"
-    r"[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|\b(?:is|zijn|werd|werden|heb|heeft|"
-    r"hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|\b(?:är|har|blev|er|"
-    r"ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|\b(?:ha|han|he|"
-    r"hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|"
-    r"it|s)[ăei]?\b|\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|"
-    r"μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
-    rf"\bو?تم\w?\b|\b\w{{2,}}תי\b|{KOREAN_PAST}|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
-    re.IGNORECASE,
+    r"""
+    # German
+    \b(?:ist|sind|wurden?|habe|hat)\b.{0,80}?[ ](?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b
+    # French
+    | (?:
+        \b(?:est|sont|ai|a[ ]été|ont[ ]été|avons) | \w[’\']est
+    )\b.{0,80}?[ ](?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b
+    # Spanish, Portuguese
+    | \bse[ ]\w{2,}[óo]\b | \b(?:he|hemos|han?)[ ](?:sido[ ])?\w{2,}[aií]d[oa]s?\b
+    | \b(?:está|fue|foi|quedó)[ ]\w{2,}[aií]d[oa]s?\b
+    | \b(?:está|están|estão|fue|fueron|foi|foram|ha|han|he|quedó|ficou|já)[ ](?:
+        pag | feit | hech | abert | abiert | escrit | post | puest | impress? | resuelt | devuelt | vist | dit
+        | dich | entreg | aceit | sald | limp
+    )[aoe]s?\b
+    # Russian
+    | \b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b | ^\W*(?:я[ ]|мы[ ])?\w{3,}[аеиуя]л[аи]?\b
+    # Chinese, Japanese
+    | 已经? | 完了 | ました
+    # Italian
+    | \b(?:è|sono|ho|abbiamo|è[ ]stat[oa]|sono[ ]stat[ie])\b.{0,80}?[ ]\w{2,}(?:[aiu]t|tt|st|s)[oaie]\b
+    # Polish
+    | \b(?:został[aoy]?|zostały|jest|są)\b.{0,60}?[ ]\w{3,}(?:[aoę]n|t)[aeoyi]?\b | \b\w{3,}(?:łem|łam|liśmy)\b
+    # Czech, Slovak
+    | \b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}?[ ]\w{3,}(?:[áeěa]n|[uia]t)[aáoyýiíé]?\b
+    | \bjsem\b.{0,30}?[ ]\w{3,}la?\b
+    # Ukrainian
+    | \b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b
+    # Dutch
+    | \b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}?[ ](?:
+        \w{0,10}ge\w{2,}(?:d|t|en) | (?:be|ver|ont)\w{2,}[dt]
+    )\b
+    # the Scandinavian languages
+    | \b(?:är|har|blev|er|ble)\b.{0,60}?[ ]\w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b
+    # Turkish
+    | \b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b
+    # Catalan
+    | \b(?:ha|han|he|hem)(?:[ ]estat)?[ ]\w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b
+    # Romanian
+    | \b(?:am|a[ ]fost|au[ ]fost|este|sunt)\b.{0,60}?[ ]\w{3,}(?:at|ut|it|s)[ăei]?\b
+    # Hungarian
+    | \b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b
+    # Finnish
+    | \bon[ ]\w{3,}(?:ttu|tty|tu|ty)\b
+    # Greek
+    | \b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b
+    # Indonesian, Vietnamese
+    | \b(?:sudah|telah|đã)\b
+    # Arabic, Hebrew, Korean
+    """
+    rf"| \bو?تم\w?\b | \b\w{{2,}}תי\b | {KOREAN_PAST}"
+    r"""
+    # Hindi, Thai
+    | (?:गया|दिया|गई|दी|गए|लिया)[ ]है | แล้ว
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """A completed action by its grammar, in the languages of `inspector.chain.assertions` other than English."""
 

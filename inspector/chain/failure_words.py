@@ -168,23 +168,54 @@ _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
 
 # "No errors", "I fixed the issue" and "let me know if you have any trouble" admit nothing.
 _NO_TROUBLE = lazy_pattern(
-    r"\b(?:no|0|zero|any|without|free of|fix(?:e[ds]|ing)?|resolv\w{1,5}|solv\w{1,4}|handl\w{1,4}|avoid\w{0,4}|"
-    rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|further|other|more))?(?: [\w-]{{1,30}})? {_TROUBLE}\b|"
-    r"\berror[- ](?:handl\w+|free|messages?|logs?|codes?|rates?|checking|pages?|types?|class\w*|modules?|boundar\w+)\b",
-    re.IGNORECASE,
+    r"""
+    # "no errors", "fixed all problems"
+    \b(?:
+        no | 0 | zero | any | without | free[ ]of | fix(?:e[ds]|ing)? | resolv\w{1,5} | solv\w{1,4}
+        | handl\w{1,4} | avoid\w{0,4} | prevent\w{0,4}
+    """
+    rf")(?:[ ](?:the|an?|all|this|that|these|further|other|more))?(?:[ ][\w-]{{1,30}})?[ ]{_TROUBLE}\b"
+    r"""
+    # "error handling", "error messages"
+    | \berror[- ](?:
+        handl\w+ | free | messages? | logs? | codes? | rates? | checking | pages? | types? | class\w* | modules?
+        | boundar\w+
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 _ADMISSION = lazy_pattern(
-    r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t| not)|unable|(?:was|were|am|are|is)(?: not|n['’]t) (?:able|available|"
-    rf"possible|working|reachable|found)|fail(?:ed|s|ure)?|{_TROUBLE}|sorry|unfortunately|apologi[sz]e|regret|"
-    r"(?:did|does|do)(?: not|n['’]t) (?:work|exist|return|find|respond|succeed|complete|match|load|answer|get|give|"
-    r"show|contain|have|support|recogni[sz]e|allow|let|go|accept|receive|seem|yield|provide|produce|manage|come|see|"
-    r"know)|won['’]t|(?:have|has|had|got|received|with) no (?:\w+ )?(?:tools?|access|answer|results?|response|data|"
-    r"information|records?|permission|way|luck|such)|there (?:is|was|are|were) no (?!(?:fees?|charges?|costs?|need|"
-    r"extra|additional|limits?|further|doubt)\b)|went wrong|refused|rejected|denied|timed out|time-?out|unavailable|"
-    r"not found|no (?:answer|result|response|luck)|without success|unsuccessful(?:ly)?|missing|invalid|mistake|"
-    r"incorrect|broken|(?:is|was|are|were|be) down)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # "could not", "was not able", "failed", "an error"
+        could(?:[ ]not|n['’]t) | can(?:not|['’]t|[ ]not) | unable
+        | (?:was|were|am|are|is)(?:[ ]not|n['’]t)[ ](?:able|available|possible|working|reachable|found)
+    """
+    rf"| fail(?:ed|s|ure)? | {_TROUBLE} | sorry | unfortunately | apologi[sz]e | regret"
+    r"""
+        # "did not work"
+        | (?:did|does|do)(?:[ ]not|n['’]t)[ ](?:
+            work | exist | return | find | respond | succeed | complete | match | load | answer | get | give
+            | show | contain | have | support | recogni[sz]e | allow | let | go | accept | receive | seem
+            | yield | provide | produce | manage | come | see | know
+        )
+        | won['’]t
+        # "has no access", "there were no results"
+        | (?:have|has|had|got|received|with)[ ]no[ ](?:\w+[ ])?(?:
+            tools? | access | answer | results? | response | data | information | records? | permission | way
+            | luck | such
+        )
+        | there[ ](?:is|was|are|were)[ ]no[ ](?!
+            (?:fees?|charges?|costs?|need|extra|additional|limits?|further|doubt)\b
+        )
+        # words for a failure alone
+        | went[ ]wrong | refused | rejected | denied | timed[ ]out | time-?out | unavailable | not[ ]found
+        | no[ ](?:answer|result|response|luck) | without[ ]success | unsuccessful(?:ly)? | missing | invalid
+        | mistake | incorrect | broken | (?:is|was|are|were|be)[ ]down
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
