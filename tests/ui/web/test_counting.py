@@ -132,7 +132,7 @@ def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     expect(_aside(page)).to_contain_text("Counting")
     slow.rename(slow.with_suffix(".gone"))
     gate_of(slow).unlink()
-    expect(page.get_by_role("alert")).to_contain_text("there is no database")
+    expect(page.get_by_role("alert")).to_contain_text("the database was removed or renamed while it was open")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
