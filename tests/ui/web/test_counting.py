@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.conftest import ROOT
 from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
@@ -17,7 +18,7 @@ from weaklink.ui.web import queries
 from weaklink.ui.web.queries import grouped, page_results
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
-_MINDS = "from tests.ui.web.gates import mind; mind()"
+_MINDS = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.ui.web.gates import mind; mind()"
 _NEAR_PX = 4
 _AT_REST = 4  # looks in which it stands at the same place
 _TOP = "(node) => node.getBoundingClientRect().top"
