@@ -59,22 +59,18 @@ class FormatChoice:
         self._window += text
         self._length += len(text)
         self._unseen += len(text)
-        if self._is_due():
-            self._look()
+        if self._length >= _FIRST_LOOK and self._unseen >= _STEP:
+            if self._known is None or _MARKER.search(self._window, len(self._window) - self._unseen):
+                self._look()
+            self._window = self._window[-_WINDOW:]
+            self._unseen = 0
         return self._known
-
-    def _is_due(self) -> bool:
-        if self._length < _FIRST_LOOK or self._unseen < _STEP:
-            return False
-        return self._known is None or _MARKER.search(self._window, len(self._window) - self._unseen) is not None
 
     def _look(self) -> None:
         is_beginning = len(self._window) == self._length
         detection = detect_format(self._window if is_beginning else f".{self._window}", self._model)
         if detection.confidence > self._confidence or (self._known is None and self._length >= _WINDOW):
             self._known, self._confidence = detection.format, detection.confidence
-        self._window = self._window[-_WINDOW:]
-        self._unseen = 0
 
     def settle(self, text: str) -> Format:
         """The format of the complete answer `text`."""
