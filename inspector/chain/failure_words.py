@@ -424,10 +424,11 @@ _FAULT_LINES = tuple(
     for expression in (
         r"FAILED \S+(?:::|\.py)|ERROR \S+(?:::|\.py)|(?:FAIL|ERROR): \w+ \(",
         r"--- FAIL: |not ok \d+ |\u25cf .+ \u203a |[\u2715\u2717\u2718] \S|test \S+ \.\.\. FAILED",
-        r"E {2,}\S",
+        r"E {2,}\S|Code (?:execution|parsing) failed (?:at|on) line ",
         r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}(?::\d+(?::\d+)?|\(\d+,\d+\)): ?\S",
         r"(?:fatal )?error(?:\[\w+\])?: \S|\d+:\d+ +error +\S|error TS\d+|error CS\d+",
         r"\S+: (?:fatal )?error: \S|npm ERR! (?!code|errno)\S|make(?:\[\d+\])?: \*\*\* |E: \S|fatal: \S",
+        r"nothing (?:added )?to commit\b|no changes added to commit\b",
     )
 )
 

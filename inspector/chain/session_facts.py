@@ -14,7 +14,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks, runs_task
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, Speech, Step
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, program_answer
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -60,9 +60,10 @@ class SessionFacts:
         if last is not None and ends_run(last.call):
             before = max((known_turn(step) for step in self.steps[:-1]), default=0)
             words = speech.text if speech is not None and speech.turn > before else ""
-            texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
+            texts = [value for _, value in leaves(last.call.arguments) if isinstance(value, str)]
+            written = texts if is_terminal(last.call.name) else [program_answer(last.call) or ""]
             turn = speech.turn if speech is not None and words else last.location.turn
-            return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
+            return Speech(turn, "\n".join(filter(None, (words, *written))))
         if speech is None or (last is not None and last.location.turn >= speech.turn):
             return None
         previous = self.speeches[-2] if len(self.speeches) > 1 else speech

@@ -64,6 +64,13 @@ _NAMES_TABLE = (
 _NAMES = frozenset(_NAMES_TABLE.split())
 _HAND_OVERS = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "final_result_")
 _SUBMITS = lazy_pattern(r"\becho \W{0,3}(?:COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT)")
+_FINAL_ANSWER = lazy_pattern(
+    r"""
+    ^[ \t]*(?:\w{1,40}[ ]?=[ ]?)?final_answer\(         # a statement of the program
+    (?:\s{0,40}(?:answer\s?=\s?)?[rf]{0,2}(?P<quote>"{3}|'{3}|["'])(?P<words>.*?)(?P=quote))?
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMESPACE = lazy_pattern(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
 
@@ -143,10 +150,25 @@ def is_terminal(tool: str | None) -> bool:
 def ends_run(call: ToolCall) -> bool:
     """Whether a call ends the work: of a terminal tool, or a command that submits (mini-swe-agent, SWE-agent)."""
     line = call.raw_arguments[:_LONGEST]
+    if program_answer(call) is not None:
+        return True
     if is_terminal(call.name) or ("_FINAL_OUTPUT" in line and _SUBMITS.search(line) is not None):
         return True
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     return call.name is not None and (is_shell(bare_name(call.name), arguments) or "").strip() == "submit"
+
+
+def program_answer(call: ToolCall) -> str | None:
+    """The text of `final_answer("...")` in a program (smolagents' `CodeAgent`), "" if it computes its answer.
+
+    None if the call runs no program, or one without an answer.
+    """
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"code": call.arguments}
+    code = next((value for value in arguments.values() if isinstance(value, str) and "final_answer(" in value), None)
+    if code is None or not is_interpreter(bare_name(call.name or "")):
+        return None
+    answers = list(_FINAL_ANSWER.finditer(code[-_LONGEST:]))
+    return (answers[-1]["words"] or "") if answers else None
 
 
 def bare_name(tool: str) -> str:

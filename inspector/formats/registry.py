@@ -19,6 +19,7 @@ _MODULES = {
     "apertus": "apertus",
     "bare_json": "generic_json json_schema xlam",
     "claude": "claude",
+    "code_action": "code_action",
     "cohere": "cohere command_r_action",
     "deepseek": "deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 deepseek_v41 gigachat35",
     "functionary": "functionary",

@@ -60,6 +60,7 @@ class Fingerprint(Struct, frozen=True):
     `system` is the digest of everything before the conversation, `system_words` the same without dates, times and
     numbers; both are empty without a system prompt. `messages` are the digests of the other turns, `chain[i]` is the
     digest of the first `i` of them in their order, so `chain` is longer by one. `roles` are their roles.
+    `calls_in_words`: an agent writes its calls as words into what it sends back (smolagents).
     """
 
     system: bytes
@@ -67,6 +68,7 @@ class Fingerprint(Struct, frozen=True):
     messages: tuple[bytes, ...]
     chain: tuple[bytes, ...]
     roles: tuple[Role, ...]
+    calls_in_words: bool = False
 
     @property
     def last_answer(self) -> int:
@@ -89,6 +91,7 @@ def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = 
         messages,
         chain_of(messages, begins),
         tuple(turn.role for turn in turns[before:]) or (Role.USER,),
+        any(turn.role is Role.ASSISTANT and _CALLING in part.text for turn in turns for part in turn.parts),
     )
 
 

@@ -123,7 +123,7 @@ def find_match(
     if query.by_id and (others := cache.in_scope(query.scope)):
         return _of_same_id(query, others)
     elsewhere = cache.answered(query.client, query.prints.chain[1:])
-    if elsewhere is not None:
+    if elsewhere is not None and not query.prints.calls_in_words:
         return SessionMatch(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
     return _under_other_prompt(cache, query) or SessionMatch(Relation.BEGINS)
 

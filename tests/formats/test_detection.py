@@ -44,7 +44,7 @@ def test_every_pattern_matches_a_name_without_its_provider() -> None:
 def test_every_format_is_somebodys() -> None:
     assert {expected for _, expected in named()} <= BUILT_IN
     without = BUILT_IN - {expected for _, expected in named()}
-    assert without <= {"react", "json_schema", "generic_json", "beam"}, "these name no model on purpose"
+    assert without <= {"react", "json_schema", "generic_json", "beam", "code_action"}, "these name no model on purpose"
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,41 @@ def test_a_resemblance_does_not_outweigh_a_name() -> None:
     assert detect_format("<think>Hm.</think>Hi.", "mistral-small").format.name == "mistral"
 
 
-@pytest.mark.parametrize("code", ["<code>\nfinal_answer(3)\n</code>", "Code:\n```py\nfinal_answer(3)\n```<end_code>"])
-def test_a_thought_before_code_that_an_agent_runs_is_an_answer(code: str) -> None:
-    text = f"Thought: I know it.\n\n{code}\n"
+def test_a_thought_before_code_that_an_agent_runs_is_no_thought_of_react() -> None:
+    text = "Thought: I know it.\n\nCode:\n```py\nfinal_answer(3)\n```<end_code>\n"
     assert detect_format(text).format.name == "hermes"
     assert "".join(span.inner.of(text) for span in segment(text).spans if span.kind is SpanKind.TEXT) == text
     assert detect_format(f"{text}Thought: I look.\nAction: f\nAction Input: {{}}").format.name == "react"
     assert detect_format("Thought: I know it.\nIt is 3.").format.name == "react"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thought: I know it.\n\n<code>\nfinal_answer(3)\n</code>",
+        "<code>\ntotal = 1 + 2\nfinal_answer(total)\n</code>",
+        "Thought: I look.\nIt may be there.\n<code>\nprint(look())\n",
+        "THOUGHT: I look.\n\n```mswea_bash_command\nls\n```",
+        "I look.\n<mswea_bash_command>ls</mswea_bash_command>",
+    ],
+)
+def test_the_code_that_an_agent_runs_is_an_action_whatever_the_models_name(text: str) -> None:
+    assert {detect_format(text, model).format.name for model in ("", "Qwen3-8B", "gpt-oss-20b")} == {"code_action"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Put it into a block:\n<pre>\n<code>\nprint('x')\n</code>\n</pre>",
+        "<code>\nls -la\n</code>\nlists the files.",
+        "Thought: use <code>final_answer(3)</code> at the end.",
+        "Run it:\n```bash\nls\n```",
+        "Thought: I know it.\nAction: f\nAction Input: {}\n",
+    ],
+)
+def test_code_that_is_shown_is_no_action(text: str) -> None:
+    assert detect_format(text, "Qwen3-8B").format.name != "code_action"
+    assert detect_format(text).format.name != "code_action"
 
 
 def test_nothing_to_go_by_is_said() -> None:
