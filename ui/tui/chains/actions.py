@@ -14,7 +14,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
 from weaklink.storage.listing import Order, StoreVersion
 from weaklink.storage.marks import Mark
-from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.schema import DatabaseGoneError, NoDatabaseYetError
 from weaklink.storage.store import Store
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
@@ -294,7 +294,7 @@ def _traces(count: int) -> str:
 
 def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
     """Why the list is empty, and what to do about it."""
-    if isinstance(problem, NoDatabaseYetError):
+    if isinstance(problem, NoDatabaseYetError) and not isinstance(problem, DatabaseGoneError):
         return (
             f"There is no database at `{database}` yet.",
             "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
