@@ -15,7 +15,7 @@ from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_valu
 from weaklink.inspector.chain.emitted import emitted_differences, emitted_text
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from weaklink.inspector.chain.history import added_observation, history_diagnostics
-from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
+from weaklink.inspector.chain.pairing import EchoFilter, LocatedCall, LocatedResult, pair, with_attempts
 from weaklink.inspector.chain.plain_chain import plain_chain
 from weaklink.inspector.chain.steps import Chain, Speech, Step, tool_named
 from weaklink.inspector.checks.arguments import check_structured_calls
@@ -287,7 +287,7 @@ class _TurnReader:
         self, faults: Sequence[Diagnostic], text: str, read: Sequence[_ReadPart]
     ) -> Sequence[Diagnostic]:
         for turn, parts in self._unheard:
-            self._echoes.take(turn, _calls_in(parts))
+            self._echoes.add(turn, _calls_in(parts))
         self._unheard.clear()
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
@@ -501,10 +501,10 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
     )
 
 
-def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCall | LocatedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
-    answered: list[PlacedCall] = []  # the structured calls of the last answer that has any
-    written: list[PlacedCall] = []  # the calls in the text of the last answer
+    answered: list[LocatedCall] = []  # the structured calls of the last answer that has any
+    written: list[LocatedCall] = []  # the calls in the text of the last answer
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -518,18 +518,18 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCal
             yield from _observed(trace.turns, part, answered)
             yield from _executed(trace.turns, part, written)
             continue
-        calling = [PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        calling = [LocatedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
         written = calling if part.part == "text" else written
         if part.part.startswith("call:"):
             answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
-        located: list[PlacedCall | PlacedResult] = [*calling]
-        located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        located: list[LocatedCall | LocatedResult] = [*calling]
+        located += [LocatedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
         if len(located) == 1 and calling and part.part == "text":
             located += _sent_back(trace.turns, part.turn)
         yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
 
 
-def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
+def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[LocatedResult]:
     """The result of the one call of an answer's text that the next request has behind that text, if it has one there.
 
     It is at the end of the text, and empty there: the model's own words do not contain it.
@@ -544,10 +544,10 @@ def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
             content = added_observation(own.text, sent)
             if content is not None:
                 end = Range(len(own.text), len(own.text))
-                yield PlacedResult(ToolResult(content, end), Location(number, own.name, end))
+                yield LocatedResult(ToolResult(content, end), Location(number, own.name, end))
 
 
-def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
     """The results that an agent writes as words of the user after structured calls: smolagents (`ActionStep`).
 
     `Observation:` before what the calls returned, a line each, or `Error:` before why the step failed. All calls share
@@ -566,10 +566,10 @@ def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Place
     ranges = lines if len(lines) == len(calls) and not is_error else [whole] * len(calls)
     for call, place in zip((placed.call for placed in calls), ranges, strict=True):
         result = ToolResult(place.of(text.text), place, call_id=call.id, name=call.name, is_error=is_error)
-        yield PlacedResult(result, Location(part.turn, part.part, place))
+        yield LocatedResult(result, Location(part.turn, part.part, place))
 
 
-def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
     """The result of a call in an answer's text that OpenHands writes as words of the user, or its refusal of the call.
 
     It refuses a call with wrong arguments, and leaves the answer out of its next request (fn_call_converter.py).
@@ -581,7 +581,7 @@ def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Place
     refused = head["refusal"] is not None
     content = Range(0 if refused else head.end(), len(text.text))
     result = ToolResult(content.of(text.text), content, name=calls[0].call.name, is_error=True if refused else None)
-    yield PlacedResult(result, Location(part.turn, part.part, content))
+    yield LocatedResult(result, Location(part.turn, part.part, content))
 
 
 _EXECUTED = lazy_pattern(
@@ -597,7 +597,7 @@ _OBSERVATION = lazy_pattern(r"(?:Call id: \S{1,200}\n)?(Observation|Error):\n")
 _LINE = lazy_pattern(r"[^\n]+")
 
 
-def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
+def _attempts(faults: Iterable[Diagnostic]) -> Iterator[LocatedCall]:
     """The calls that the model tried to make in a shape that their format does not parse."""
     for fault in faults:
         call = fault.fault.call
@@ -606,7 +606,7 @@ def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
             attempted = ToolCall(
                 call.name, arguments, call.raw_arguments, valid=False, range=call.range, recovered=call.recovered
             )
-            yield PlacedCall(attempted, replace(fault.location, range=call.range))
+            yield LocatedCall(attempted, replace(fault.location, range=call.range))
 
 
 def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]:

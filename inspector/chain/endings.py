@@ -264,4 +264,4 @@ def _was_interrupted(trace: Trace) -> bool:
 
 
 def _is_recorded(trace: Trace) -> bool:
-    return any(one.name == RECORDING_ID for one in trace.external_ids)
+    return any(external_id.name == RECORDING_ID for external_id in trace.external_ids)

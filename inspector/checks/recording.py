@@ -70,7 +70,7 @@ def is_for_no_server(diagnostic: Diagnostic, sent: Generation | None) -> bool:
 def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
     """The numbers of the turns whose request failed, and whose client repeated it until it succeeded."""
     failed: list[int] = []
-    found: set[int] = set()
+    repeated: set[int] = set()
     for number, turn in enumerate(turns, 1):
         generation = turn.generation
         if generation is None:
@@ -80,9 +80,9 @@ def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
         if generation.error is not None:
             failed.append(number)
         else:
-            found.update(failed)
+            repeated.update(failed)
             failed = []
-    return frozenset(found)
+    return frozenset(repeated)
 
 
 def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> Iterator[Diagnostic]:
@@ -166,7 +166,7 @@ def _short(text: str) -> str:
 class _Arrival(msgspec.Struct, frozen=True, gc=False):
     sequence: int
     part: str
-    place: Range
+    chunk_range: Range
     offset_s: float | None
 
 
@@ -184,16 +184,16 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if is_counted:
         repeated = [after for before, after in pairwise(arrivals) if after.sequence == before.sequence]
         if repeated:
-            yield Fault(SEQUENCE_GAP, repeated[0].place, _repetition(repeated)).at(number, repeated[0].part)
+            yield Fault(SEQUENCE_GAP, repeated[0].chunk_range, _repetition(repeated)).at(number, repeated[0].part)
     for before, after in pairwise(arrivals):
         message = _gap(before.sequence, after.sequence) if is_counted else None
         if message is not None:
-            yield Fault(SEQUENCE_GAP, after.place, message).at(number, after.part)
+            yield Fault(SEQUENCE_GAP, after.chunk_range, message).at(number, after.part)
         elif before.offset_s is not None and after.offset_s is not None:
             waited = after.offset_s - before.offset_s
             if waited > STALL_S:
                 message = f"No data arrived for {waited:.1f} s before this, from {before.offset_s:.1f} s."
-                yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
+                yield Fault(STALLED_STREAM, after.chunk_range, message).at(number, after.part)
 
 
 def _repetition(again: Sequence[_Arrival]) -> str:

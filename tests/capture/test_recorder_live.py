@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-import pytest
-
 from tests.capture.recordings import Call, ToldSink, ToldWatch, delta_event, until, user
 from weaklink.inspector.capture.events import ChunksArrived, RecordEvent
 from weaklink.inspector.capture.recorder import Recorder
