@@ -352,6 +352,14 @@ async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
         assert names(app) == ["first"]
 
 
+async def test_a_search_without_a_database_says_so_once(tmp_path: Path) -> None:
+    async with running(str(tmp_path / "none.db")) as (app, pilot):
+        await press(pilot, "f", *"Oslo", "enter")
+        await settled(pilot)
+        assert "There is no database at" in shown(app)
+        assert "text index" not in told(app)
+
+
 async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) -> None:
     where = Path(filled(tmp_path / "runs.db"))
     async with running(str(where)) as (app, pilot):
