@@ -1,7 +1,8 @@
 """Inspection of a trace: parses its parts, pairs calls with results, and runs every check."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_valu
 from weaklink.inspector.chain.emitted import emitted_differences, emitted_text
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from weaklink.inspector.chain.history import added_observation, history_diagnostics
-from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
+from weaklink.inspector.chain.pairing import EchoFilter, LocatedCall, LocatedResult, pair, with_attempts
 from weaklink.inspector.chain.plain_chain import plain_chain
 from weaklink.inspector.chain.steps import Chain, Speech, Step, tool_named
 from weaklink.inspector.checks.arguments import check_structured_calls
@@ -22,7 +23,14 @@ from weaklink.inspector.checks.attempted.call_search import call_search
 from weaklink.inspector.checks.context import check_context
 from weaklink.inspector.checks.quoted_calls import quoted_spans
 from weaklink.inspector.checks.reasoning import check_reasoning, reasoned_turns
-from weaklink.inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
+from weaklink.inspector.checks.recording import (
+    check_arrivals,
+    check_finish,
+    check_recording,
+    is_for_no_server,
+    removed_end,
+    repeated_turns,
+)
 from weaklink.inspector.checks.text_calls import SessionTools
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
@@ -279,7 +287,7 @@ class _TurnReader:
         self, faults: Sequence[Diagnostic], text: str, read: Sequence[_ReadPart]
     ) -> Sequence[Diagnostic]:
         for turn, parts in self._unheard:
-            self._echoes.take(turn, _calls_in(parts))
+            self._echoes.add(turn, _calls_in(parts))
         self._unheard.clear()
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
@@ -417,7 +425,8 @@ def read_part(
     if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _MAX_CACHED_CHARS:
         segmentation = plain_reading(part.text, chosen, turn.role)
     if segmentation is None:
-        segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+        read = partial(segment_whole, own=chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+        segmentation = _up_to_stop_word(read, read(part.text), turn)
     results = tuple(_with_header(result, turn) for result in segmentation.results or _silence(turn, part.text))
     return (
         PartInspection(
@@ -427,11 +436,31 @@ def read_part(
     )
 
 
+def _up_to_stop_word(read: Callable[[str], Segmentation], cut: Segmentation, turn: Turn) -> Segmentation:
+    """The segmentation of an answer without its stop word, as if it had it; `cut` if it lacks none."""
+    if not cut.spans or cut.spans[-1].closed:
+        return cut
+
+    def is_whole(rest: str) -> bool:
+        return bool(rest) and read(cut.text + rest).spans[-1].closed
+
+    rest, end = removed_end(turn, is_whole), len(cut.text)
+    if not rest:
+        return cut
+    whole = read(cut.text + rest)
+    spans = [span.up_to(end) for span in whole.spans if span.range.start < end]
+    known = tuple(diagnostic for diagnostic in whole.diagnostics if diagnostic.range.end <= end)
+    return replace(whole, text=cut.text, spans=tuple(spans), diagnostics=known)
+
+
 def _is_left_out(diagnostic: Diagnostic, turn: Turn) -> bool:
-    """Whether to drop a repeated call, which the chain reports, or a near marker in a prompt that explains a format."""
-    return diagnostic.rule is REPEATED_CALL or (
-        diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
-    )
+    """Whether to drop what the chain reports (a repeated call), or what no server reads.
+
+    That is a near marker in a prompt that explains a format, and a call for the agent alone.
+    """
+    if diagnostic.rule is REPEATED_CALL or is_for_no_server(diagnostic, turn.generation):
+        return True
+    return diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
 
 
 @lru_cache(_CACHE_SIZE)
@@ -472,9 +501,10 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
     )
 
 
-def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCall | LocatedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
-    answered: list[PlacedCall] = []  # the structured calls of the last answer that has any
+    answered: list[LocatedCall] = []  # the structured calls of the last answer that has any
+    written: list[LocatedCall] = []  # the calls in the text of the last answer
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -486,18 +516,20 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCal
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
             yield from _observed(trace.turns, part, answered)
+            yield from _executed(trace.turns, part, written)
             continue
-        calling = [PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        calling = [LocatedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        written = calling if part.part == "text" else written
         if part.part.startswith("call:"):
             answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
-        located: list[PlacedCall | PlacedResult] = [*calling]
-        located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        located: list[LocatedCall | LocatedResult] = [*calling]
+        located += [LocatedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
         if len(located) == 1 and calling and part.part == "text":
             located += _sent_back(trace.turns, part.turn)
         yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
 
 
-def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
+def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[LocatedResult]:
     """The result of the one call of an answer's text that the next request has behind that text, if it has one there.
 
     It is at the end of the text, and empty there: the model's own words do not contain it.
@@ -512,10 +544,10 @@ def _sent_back(turns: Sequence[Turn], number: int) -> Iterator[PlacedResult]:
             content = added_observation(own.text, sent)
             if content is not None:
                 end = Range(len(own.text), len(own.text))
-                yield PlacedResult(ToolResult(content, end), Location(number, own.name, end))
+                yield LocatedResult(ToolResult(content, end), Location(number, own.name, end))
 
 
-def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
     """The results that an agent writes as words of the user after structured calls: smolagents (`ActionStep`).
 
     `Observation:` before what the calls returned, a line each, or `Error:` before why the step failed. All calls share
@@ -534,14 +566,38 @@ def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Place
     ranges = lines if len(lines) == len(calls) and not is_error else [whole] * len(calls)
     for call, place in zip((placed.call for placed in calls), ranges, strict=True):
         result = ToolResult(place.of(text.text), place, call_id=call.id, name=call.name, is_error=is_error)
-        yield PlacedResult(result, Location(part.turn, part.part, place))
+        yield LocatedResult(result, Location(part.turn, part.part, place))
 
 
+def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
+    """The result of a call in an answer's text that OpenHands writes as words of the user, or its refusal of the call.
+
+    It refuses a call with wrong arguments, and leaves the answer out of its next request (fn_call_converter.py).
+    """
+    text = turns[part.turn - 1].part("text") if turns[part.turn - 1].role is Role.USER and part.part == "text" else None
+    head = _EXECUTED.match(text.text) if text is not None and len(calls) == 1 else None
+    if text is None or head is None:
+        return
+    refused = head["refusal"] is not None
+    content = Range(0 if refused else head.end(), len(text.text))
+    result = ToolResult(content.of(text.text), content, name=calls[0].call.name, is_error=True if refused else None)
+    yield LocatedResult(result, Location(part.turn, part.part, content))
+
+
+_EXECUTED = lazy_pattern(
+    r"""
+    EXECUTION[ ]RESULT[ ]of[ ]\[[^\]\n]{1,200}\]:\n
+    | (?P<refusal> Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)\b
+      | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
+      | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools: )
+    """,
+    re.VERBOSE,
+)
 _OBSERVATION = lazy_pattern(r"(?:Call id: \S{1,200}\n)?(Observation|Error):\n")
 _LINE = lazy_pattern(r"[^\n]+")
 
 
-def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
+def _attempts(faults: Iterable[Diagnostic]) -> Iterator[LocatedCall]:
     """The calls that the model tried to make in a shape that their format does not parse."""
     for fault in faults:
         call = fault.fault.call
@@ -550,7 +606,7 @@ def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
             attempted = ToolCall(
                 call.name, arguments, call.raw_arguments, valid=False, range=call.range, recovered=call.recovered
             )
-            yield PlacedCall(attempted, replace(fault.location, range=call.range))
+            yield LocatedCall(attempted, replace(fault.location, range=call.range))
 
 
 def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]:

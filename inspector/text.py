@@ -59,6 +59,10 @@ class Range(msgspec.Struct, frozen=True, order=True, array_like=True):
     def __len__(self) -> int:
         return self.end - self.start
 
+    def up_to(self, end: int) -> "Range":
+        """The part of the range before `end`."""
+        return Range(min(self.start, end), min(self.end, end))
+
     def of(self, text: str) -> str:
         """The text in this range."""
         return text[self.start : self.end]
@@ -238,6 +242,17 @@ def terminal_range(text: str, plain: Range) -> Range:
         start += len(match[0]) if position <= plain.start else 0
         end += len(match[0])
     return Range(start, end)
+
+
+def plain_tags(text: str) -> str:
+    """A text without the white space around the tags of its call, and without the tag that ends the call.
+
+    OpenHands writes `<function=f>` and `<parameter=p>` anew when it sends an answer back (fn_call_converter.py).
+    """
+    return _CALL_TAGS.sub(r"\1", text).removesuffix("</function>")
+
+
+_CALL_TAGS = lazy_pattern(r"\s{0,64}(</?(?:function|parameter)(?:=[^<>\n]{0,200})?>)\s{0,64}")
 
 
 def unquoted(text: str) -> str:

@@ -4,7 +4,8 @@ Text that clients put before or around it is not the user's: blocks in tags (`<s
 instructions`, notes that the user interrupted something, and end markers of chat templates. A slash command is its name
 and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands,
 `<pr_description>` and `Please solve this issue:` of mini-swe-agent) or a task (`New task:` of smolagents, `Current
-Task:` of CrewAI, `Begin!` and `Question:` of LangChain), only that is wanted. The name of a field (`[[ ## question ##
+Task:` of CrewAI, `Begin!` and `Question:` of LangChain, `NEW TASK DESCRIPTION` behind the example that OpenHands shows
+models without tools), only that is wanted. The name of a field (`[[ ## question ##
 ]]` of DSPy) is written before its value, where redaction looks for it.
 """
 
@@ -30,7 +31,7 @@ _END_MARKERS = lazy_pattern(r"(?:(?:<\|(?:im_end|eot_id|endoftext|end_of_text|en
 _FIELD = lazy_pattern(r"\A\s*\[\[ ## ([\w-]{1,60}) ## \]\]\s*")
 _ISSUE = lazy_pattern(
     r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>|\APlease solve this issue: |\ANew task:\n"
-    r"|\A\s*Current Task: |^Begin!\s{1,8}Question: |^New input: ",
+    r"|\A\s*Current Task: |^Begin!\s{1,8}Question: |^New input: |^-{5,40} NEW TASK DESCRIPTION -{5,40}\s",
     re.MULTILINE,
 )
 

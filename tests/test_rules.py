@@ -10,7 +10,7 @@ import pytest
 
 from tests.case_files import CaseFields, load
 from weaklink.inspector.apis.openai.messages import read_tools
-from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.layers import PartTexts
 from weaklink.inspector.diagnostics import Diagnostic, Location, apply_fixes
 from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.inspection import inspect_trace
@@ -128,7 +128,7 @@ def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
             for diagnostic in diagnostics
             if diagnostic.rule.layer or (diagnostic.location.turn, diagnostic.location.part) == (turn, part)
         ]
-        return PlacedTexts(trace).at(Location(turn, part, Range(0, 0))), here
+        return PartTexts(trace).at(Location(turn, part, Range(0, 0))), here
     if row.get("format") == ROW_FORMAT:
         example = read_example(row["text"], ROW_FORMAT)
         turn, part = row.get("turn", len(example.trace.turns)), row.get("part", "text")

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from weaklink.inspector.capture.events import RecordingObserver
 from weaklink.inspector.checks.arguments import check_structured_calls
-from weaklink.inspector.checks.recording import check_recording
+from weaklink.inspector.checks.recording import check_recording, is_for_no_server, removed_end
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.model import CallHeader, Chunk, Part, Role, Span, SpanKind, Turn
+from weaklink.inspector.model import CallHeader, Chunk, Generation, Part, Role, Span, SpanKind, Turn
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
-from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.segmentation import Segmenter, segment_whole
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
@@ -80,18 +80,26 @@ class FormatChoice:
 class LiveParser:
     """Reads the parts of turn `turn` of the trace `key`, and reports what it finds to `observer`.
 
-    The part `text` is read as it grows, in the format that `choice` finds. The arguments of a call are read when the
-    next call begins, unless they are truncated there, else at the end of the answer. A third-party format may raise;
-    nothing else does.
+    `sent` are the facts of its request. The part `text` is read as it grows, in the format that `choice` finds. The
+    arguments of a call are read when the next call begins, unless they are truncated there, else at the end of the
+    answer. A third-party format may raise; nothing else does.
     """
 
     def __init__(
-        self, observer: RecordingObserver, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools
+        self,
+        observer: RecordingObserver,
+        key: str,
+        turn: int,
+        *,
+        choice: FormatChoice,
+        tools: OfferedTools,
+        sent: Generation | None = None,
     ) -> None:
         self._observer = observer
         self._key, self._turn = key, turn
         self._choice = choice
         self._tools = tools
+        self._sent = sent
         self._segmenter: Segmenter | None = None
         self._prompt = ""
         self._text: list[str] = []
@@ -138,7 +146,7 @@ class LiveParser:
             if part.name != "text":
                 self._read_part(turn, part)
             elif part.text:
-                self._end_text(part)
+                self._end_text(turn, part)
         self._report_faults(check_recording(turn, self._turn))
 
     def _take_text(self, text: str) -> None:
@@ -154,13 +162,20 @@ class LiveParser:
         self._segmenter = Segmenter(chosen, prompt=self._prompt, tools=self._tools, turn=self._turn)
         self._report(self._segmenter, self._segmenter.feed(text))
 
-    def _end_text(self, part: Part) -> None:
+    def _end_text(self, turn: Turn, part: Part) -> None:
         settled = self._choice.settle(part.text)
         is_current = self._segmenter is not None and self._segmenter.format is settled
         if not is_current or sum(map(len, self._text)) != len(part.text):
             self._begin_text(settled, part.text)
-        assert self._segmenter is not None
-        self._report(self._segmenter, self._segmenter.close())
+        segmenter = self._segmenter
+        assert segmenter is not None
+
+        def is_whole(rest: str) -> bool:
+            return segment_whole(part.text + rest, settled, prompt=self._prompt, tools=self._tools).spans[-1].closed
+
+        rest, end = removed_end(turn, is_whole), len(part.text)
+        spans = [*segmenter.feed(rest), *segmenter.close()]
+        self._report(segmenter, [span.up_to(end) for span in spans if span.range.start < end])
         self.spoken = settled
 
     def _report(self, segmenter: Segmenter, spans: list[Span]) -> None:
@@ -177,8 +192,9 @@ class LiveParser:
             self._spans.add(key)
             self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
-            self._in_text[diagnostic.rule.code] += 1
-            self._report_fault(diagnostic)
+            if not is_for_no_server(diagnostic, self._sent):
+                self._in_text[diagnostic.rule.code] += 1
+                self._report_fault(diagnostic)
 
     def _read_call_early(self, call: CallHeader) -> None:
         pieces = self._arguments.get(call.part)

@@ -136,6 +136,7 @@ class AnswerRecording:
                     offers_tools=bool(kept.generation and kept.generation.tools),
                 ),
                 tools=self._trace.tools_for(kept.generation.tools if kept.generation else ()),
+                sent=kept.generation,
             )
 
     def begin(self) -> None:

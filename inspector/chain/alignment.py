@@ -15,12 +15,12 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Generation, Json, Role, Trace, Turn, TurnFlag
 from weaklink.inspector.model.columns import Column
 from weaklink.inspector.text import counted
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.events import settings_of
 
-_LONGEST_KEY = 2_000
-_LONGEST = 60
-_AROUND = 16
-_MOST_NAMED = 4
+_MAX_TARGET_CHARS = 2_000
+_MAX_QUOTE_CHARS = 60
+_CHARS_BEFORE = 16
+_MAX_NAMES = 4
 
 # Request fields that only name the session or set how the answer is delivered.
 _OF_THE_SESSION = frozenset(
@@ -64,7 +64,7 @@ class AlignedRow(Struct, frozen=True):
     @property
     def is_same(self) -> bool:
         """Whether every run has this step, with the same call, result and outcome."""
-        return all(one is Sameness.SAME for one in self.sameness)
+        return all(of_run is Sameness.SAME for of_run in self.sameness)
 
 
 class Divergence(Struct, frozen=True):
@@ -113,8 +113,12 @@ class AlignedRows(Column[AlignedRow]):
 
     def first_step(self, run: int, index: int) -> Step | None:
         """The first step of a run at or after a row; None if there is none."""
-        found = (at for at in self._steps[index * len(self._runs) + run :: len(self._runs)] if at >= 0)
-        return next((self._runs[run][at] for at in found), None)
+        indexes = (
+            step_index
+            for step_index in self._steps[index * len(self._runs) + run :: len(self._runs)]
+            if step_index >= 0
+        )
+        return next((self._runs[run][step_index] for step_index in indexes), None)
 
     def _at(self, index: int) -> AlignedRow:
         row = self._steps[index * len(self._runs) : (index + 1) * len(self._runs)]
@@ -124,7 +128,9 @@ class AlignedRows(Column[AlignedRow]):
         return self._sameness[index * len(self._runs) : (index + 1) * len(self._runs)]
 
     def _in(self, row: Sequence[int]) -> tuple[Step | None, ...]:
-        return tuple(steps[at] if at >= 0 else None for steps, at in zip(self._runs, row, strict=True))
+        return tuple(
+            steps[step_index] if step_index >= 0 else None for steps, step_index in zip(self._runs, row, strict=True)
+        )
 
 
 def align(runs: Sequence[Sequence[Step]]) -> Alignment:
@@ -133,7 +139,7 @@ def align(runs: Sequence[Sequence[Step]]) -> Alignment:
     Identical calls are found by a longest common subsequence, and the similar calls between them in the same way.
     Further runs are aligned with the rows of the runs before them. Takes milliseconds for 2,000 steps.
     """
-    rows: list[tuple[int, ...]] = [(at,) for at in range(len(runs[0]))] if runs else []
+    rows: list[tuple[int, ...]] = [(index,) for index in range(len(runs[0]))] if runs else []
     for number in range(1, len(runs)):
         rows = list(_with_run(rows, runs, number))
     aligned = AlignedRows(runs, rows)
@@ -146,8 +152,8 @@ def _with_run(
     """The rows with one more run; steps that match no row get new rows."""
     steps = runs[number]
     at_row = at_step = 0
-    found = _pairs(_Stems(rows, runs), steps, (range(len(rows)), range(len(steps))), 0)
-    for row, step in (*found, (len(rows), len(steps))):
+    pairs = _pairs(_Stems(rows, runs), steps, (range(len(rows)), range(len(steps))), 0)
+    for row, step in (*pairs, (len(rows), len(steps))):
         yield from ((*rows[index], -1) for index in range(at_row, row))
         yield from (((-1,) * number + (index,)) for index in range(at_step, step))
         if row < len(rows):
@@ -167,7 +173,7 @@ class _Stems(Column[Step]):
         return len(self._rows)
 
     def _at(self, index: int) -> Step:
-        return next(self._runs[run][at] for run, at in enumerate(self._rows[index]) if at >= 0)
+        return next(self._runs[run][step_index] for run, step_index in enumerate(self._rows[index]) if step_index >= 0)
 
 
 def _pairs(
@@ -178,11 +184,11 @@ def _pairs(
     if level == len(_KEYS) or not mine or not theirs:
         return
     numbers: defaultdict[Hashable, int] = defaultdict(lambda: len(numbers))  # an equal number for equal keys
-    keys = [[numbers[_KEYS[level](row[at])] for at in some] for row, some in ((stems, mine), (steps, theirs))]
+    keys = [[numbers[_KEYS[level](row[index])] for index in some] for row, some in ((stems, mine), (steps, theirs))]
     numbers.clear()
     at_stem, at_step = mine.start, theirs.start
-    for one, other in (*common_pairs(*keys), (len(mine), len(theirs))):
-        stem, step = mine.start + one, theirs.start + other
+    for stem_offset, step_offset in (*common_pairs(*keys), (len(mine), len(theirs))):
+        stem, step = mine.start + stem_offset, theirs.start + step_offset
         yield from _pairs(stems, steps, (range(at_stem, stem), range(at_step, step)), level + 1)
         if stem < mine.stop:
             yield stem, step
@@ -198,7 +204,7 @@ def _same_target(step: Step) -> Hashable:
     intent = intent_of(step.call)
     if step.call.name is None or not intent.sought:
         return object()
-    return step.call.name, intent.tool, intent.sought[0].text[:_LONGEST_KEY]
+    return step.call.name, intent.tool, intent.sought[0].text[:_MAX_TARGET_CHARS]
 
 
 def _same_tool(step: Step) -> Hashable:
@@ -268,13 +274,13 @@ def run_input_differences(traces: Sequence[Trace], alignment: Alignment) -> list
         len(trace.turns) + 1 if parted is None or (step := parted.steps[run]) is None else step.location.turn
         for run, trace in enumerate(traces)
     ]
-    found: dict[tuple[RunInput, str], list[int]] = {}
+    differences: dict[tuple[RunInput, str], list[int]] = {}
     for run in range(1, len(traces)):
         for difference in _differences(traces[0], traces[run], ("A", _OTHERS), (turns[0], turns[run])):
-            found.setdefault(difference, []).append(run)
+            differences.setdefault(difference, []).append(run)
     return [
         RunInputDifference(what, (0, *runs), message.replace(_OTHERS, named_runs([run_label(run) for run in runs])))
-        for (what, message), runs in found.items()
+        for (what, message), runs in differences.items()
     ]
 
 
@@ -289,69 +295,69 @@ def named_runs(labels: Sequence[str]) -> str:
 
 
 def _differences(
-    one: Trace, other: Trace, labels: tuple[str, str], until: tuple[int, int]
+    first: Trace, other: Trace, labels: tuple[str, str], until: tuple[int, int]
 ) -> Iterator[tuple[RunInput, str]]:
     mine, theirs = labels
-    models = _model(one), _model(other)
+    models = _model(first), _model(other)
     if models[0] != models[1] and all(models):
         yield RunInput.MODEL, f"{mine} ran on {quoted(models[0])}, {theirs} on {quoted(models[1])}."
-    parameters = _parameters(one), _parameters(other)
+    parameters = _parameters(first), _parameters(other)
     keys = parameters[0].keys() | parameters[1].keys() if all(parameters) else set()
     for key in sorted(keys - _OF_THE_SESSION):
-        values = [_value(found, key) for found in parameters]
+        values = [_value(given, key) for given in parameters]
         if values[0] != values[1]:
             yield RunInput.PARAMETERS, f"{quoted(key)} is {values[0]} in {mine} and {values[1]} in {theirs}."
-    prompts = ["\n".join(_words(trace, Role.SYSTEM, end)) for trace, end in zip((one, other), until, strict=True)]
+    prompts = ["\n".join(_words(trace, Role.SYSTEM, end)) for trace, end in zip((first, other), until, strict=True)]
     if prompts[0] != prompts[1] and all(prompts):
         yield RunInput.SYSTEM_PROMPT, f"The system prompts differ{_where(prompts[0], prompts[1], labels)}"
-    yield from ((RunInput.TOOLS, message) for message in _tools(_offered(one), _offered(other), labels))
-    yield from _user_words_difference(_words(one, Role.USER, until[0]), _words(other, Role.USER, until[1]), labels)
+    yield from ((RunInput.TOOLS, message) for message in _tools(_offered(first), _offered(other), labels))
+    yield from _user_words_difference(_words(first, Role.USER, until[0]), _words(other, Role.USER, until[1]), labels)
 
 
 def _user_words_difference(
-    one: Sequence[str], other: Sequence[str], labels: tuple[str, str]
+    first: Sequence[str], other: Sequence[str], labels: tuple[str, str]
 ) -> Iterator[tuple[RunInput, str]]:
     """The first of the user's turns, before the runs diverged, whose text differs."""
-    for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+    for index, (mine, theirs) in enumerate(zip(first, other, strict=False)):
         if mine != theirs:
             what = RunInput.LATER_USER if index else RunInput.USER
             which = f"User message {index + 1} differs" if index else "The first user message differs"
             yield what, f"{which}{_where(mine, theirs, labels)}"
             return
-    if len(one) != len(other):
-        times = f"{counted(len(one), 'message')} to {labels[0]} and {len(other)} to {labels[1]}"
+    if len(first) != len(other):
+        times = f"{counted(len(first), 'message')} to {labels[0]} and {len(other)} to {labels[1]}"
         yield RunInput.LATER_USER, f"Before the runs diverge, the user wrote {times}."
 
 
-def _where(one: str, other: str, labels: tuple[str, str]) -> str:
+def _where(first: str, other: str, labels: tuple[str, str]) -> str:
     """The position from which two texts differ, and the text of each there."""
-    shorter = min(len(one), len(other))
-    at = next((at for at in range(shorter) if one[at] != other[at]), shorter)
-    start = max(at - _AROUND, 0)
+    shorter = min(len(first), len(other))
+    position = next((index for index in range(shorter) if first[index] != other[index]), shorter)
+    start = max(position - _CHARS_BEFORE, 0)
     shown = [
-        quoted(("…" if start else "") + text[start:], _LONGEST) if text[at:] else "nothing more"
-        for text in (one, other)
+        quoted(("…" if start else "") + text[start:], _MAX_QUOTE_CHARS) if text[position:] else "nothing more"
+        for text in (first, other)
     ]
-    return f" from character {at + 1:,}: {labels[0]} has {shown[0]}, {labels[1]} {shown[1]}."
+    return f" from character {position + 1:,}: {labels[0]} has {shown[0]}, {labels[1]} {shown[1]}."
 
 
-def _tools(one: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, str]) -> Iterator[str]:
-    if not one or not other:
+def _tools(first: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, str]) -> Iterator[str]:
+    if not first or not other:
         return
-    for (has, lacks), mine, theirs in ((labels, one, other), (labels[::-1], other, one)):
+    for (has, lacks), mine, theirs in ((labels, first, other), (labels[::-1], other, first)):
         alone = [name for name in mine if name not in theirs]
         if alone:
             was = "was" if len(alone) == 1 else "were"
             yield f"{_named(alone)} {was} offered to {has} and not to {lacks}."
-    changed = [name for name, raw in one.items() if name in other and other[name] != raw]
+    changed = [name for name, raw in first.items() if name in other and other[name] != raw]
     if changed:
         has = "has a different definition" if len(changed) == 1 else "have different definitions"
         yield f"{_named(changed)} {has} in {labels[1]} than in {labels[0]}."
 
 
 def _named(names: Sequence[str]) -> str:
-    names_shown = ", ".join(map(quoted, names[:_MOST_NAMED]))
-    return names_shown if len(names) <= _MOST_NAMED else f"{names_shown} and {len(names) - _MOST_NAMED} more"
+    names_shown = ", ".join(map(quoted, names[:_MAX_NAMES]))
+    return names_shown if len(names) <= _MAX_NAMES else f"{names_shown} and {len(names) - _MAX_NAMES} more"
 
 
 def _words(trace: Trace, role: Role, until: int) -> list[str]:
@@ -376,17 +382,11 @@ def _model(trace: Trace) -> str:
 
 def _parameters(trace: Trace) -> Mapping[str, Json]:
     generation = _generation(trace)
-    value: Json = generation.parameters if generation is not None else None
-    if isinstance(value, str):
-        try:
-            value = parse_json(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
+    return settings_of(generation) if generation is not None else {}
 
 
 def _value(parameters: Mapping[str, Json], key: str) -> str:
-    return quoted(write_json(parameters[key], ascii_only=False), _LONGEST) if key in parameters else "not set"
+    return quoted(write_json(parameters[key], ascii_only=False), _MAX_QUOTE_CHARS) if key in parameters else "not set"
 
 
 def _offered(trace: Trace) -> dict[str, str]:

@@ -97,7 +97,7 @@ def analyse(
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
-    return Analysis(chain, flow, recovery.invented_values.place(chain.steps[broken.step - 1]))
+    return Analysis(chain, flow, recovery.invented_values.location_of(chain.steps[broken.step - 1]))
 
 
 def _in_plain_text(step: Step) -> Step:

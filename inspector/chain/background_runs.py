@@ -58,20 +58,22 @@ def with_originals(steps: Sequence[Step]) -> Iterator[Step]:
 
 def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[Step]:
     """The steps with the recoveries, statements and kinds of results that were found for their originals."""
-    for step, found in zip(steps, judged, strict=True):
-        if found.rules == step.rules:
+    for step, judged_step in zip(steps, judged, strict=True):
+        if judged_step.rules == step.rules:
             yield step
             continue
-        of = step if found.outcome is StepOutcome.PENDING else found  # a command that is polled later is not done yet
+        of = (
+            step if judged_step.outcome is StepOutcome.PENDING else judged_step
+        )  # a command that is polled later is not done yet
         yield structs.replace(
             step,
             outcome=of.outcome,
             certainty=of.certainty,
             error=of.error,
-            recovery=found.recovery,
-            recovered_by=found.recovered_by,
-            said=found.said,
-            said_at=found.said_at,
-            result_kind=found.result_kind,
-            rules=found.rules,
+            recovery=judged_step.recovery,
+            recovered_by=judged_step.recovered_by,
+            said=judged_step.said,
+            said_at=judged_step.said_at,
+            result_kind=judged_step.result_kind,
+            rules=judged_step.rules,
         )

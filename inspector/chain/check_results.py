@@ -228,16 +228,16 @@ def _counts_faults(line: str) -> bool:
 
     One count is the sum of the others, or there are at least four, or it names faults in a number of things.
     """
-    counts = [int(number) for number in _COUNT.findall(line[:_LONGEST_TALLY])]
-    if _FAULTS_IN.search(line[:_LONGEST_TALLY]) is not None:
+    counts = [int(number) for number in _COUNT.findall(line[:_MAX_TALLY_CHARS])]
+    if _FAULTS_IN.search(line[:_MAX_TALLY_CHARS]) is not None:
         return True
-    if len(counts) < _FEWEST_COUNTS or any(map(str.isalnum, _COUNT.sub("", line[:_LONGEST_TALLY]))):
+    if len(counts) < _MIN_COUNTS or any(map(str.isalnum, _COUNT.sub("", line[:_MAX_TALLY_CHARS]))):
         return False
     total, others = max(counts), sum(counts) - max(counts)
-    return len(counts) > _FEWEST_COUNTS or (total == others and total > 0)
+    return len(counts) > _MIN_COUNTS or (total == others and total > 0)
 
 
-_LONGEST_TALLY, _FEWEST_COUNTS = 300, 3
+_MAX_TALLY_CHARS, _MIN_COUNTS = 300, 3
 _COUNT = lazy_pattern(r"(?<![\w.])(\d{1,9}) [^\W\d_][\w-]*")
 _FAULTS_IN = lazy_pattern(
     r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?|failures?) in \d+ \w+|"

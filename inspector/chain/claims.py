@@ -343,7 +343,7 @@ def _claims_check(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
     """Clauses that assert something as one: "lint, types and tests all pass"."""
-    text, words = (", ".join(part) for part in zip(*((one.text, one.words) for one in clauses), strict=True))
+    text, words = (", ".join(part) for part in zip(*((clause.text, clause.words) for clause in clauses), strict=True))
     is_done = any(clause.is_done for clause in clauses)
     return structs.replace(clauses[0], text=text, words=words, is_done=is_done)
 
@@ -818,8 +818,8 @@ def _new_values(step: Step) -> Iterator[str]:
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
     if (patch := _text_under(arguments, _PATCH_KEYS)) and not new:
         new, old = ("\n".join(re.findall(rf"^{sign}(?![+-]{{2}})(.+)", patch, re.MULTILINE)) for sign in (r"\+", "-"))
-    found = (word.strip("@.:/-") for word in islice(_VALUE.findall(new[:2_000]), 60))
-    words = [word for word in found if word.casefold() not in old.casefold()]
+    stripped = (word.strip("@.:/-") for word in islice(_VALUE.findall(new[:2_000]), 60))
+    words = [word for word in stripped if word.casefold() not in old.casefold()]
     for word in words:
         if not word.isalpha() or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
             yield word.casefold()

@@ -36,7 +36,7 @@ def compaction_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[
 
 
 def _diagnostic(turns: Sequence[Turn], number: int, last: int, lost: Sequence[tuple[Step, Origin]]) -> Diagnostic:
-    first = next((at for at, turn in enumerate(turns[:last], 1) if turn.role is not Role.SYSTEM), last)
+    first = next((index for index, turn in enumerate(turns[:last], 1) if turn.role is not Role.SYSTEM), last)
     what = f"turn {first}" if first == last else f"turns {first} to {last}"
     message = f"The model reads this summary in place of {what} (compacted)"
     against = _start(turns, first)
@@ -48,8 +48,8 @@ def _diagnostic(turns: Sequence[Turn], number: int, last: int, lost: Sequence[tu
         ]
         more = f", and {len(lost) - _MAX_NAMED} more" if len(lost) > _MAX_NAMED else ""
         message += f"; it lacks {'; '.join(named)}{more}"
-    place = _start(turns, number)
-    return Fault(HISTORY_COMPACTED, place.range, f"{message}.", against=against).at(place.turn, place.part)
+    location = _start(turns, number)
+    return Fault(HISTORY_COMPACTED, location.range, f"{message}.", against=against).at(location.turn, location.part)
 
 
 def _start(turns: Sequence[Turn], number: int) -> Location:

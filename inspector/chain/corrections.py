@@ -105,7 +105,7 @@ class Corrections:
         """
         if looks_instead(step, failed):
             return True
-        old, new = (frozenset(key for key, _ in leaves(one.call.arguments)) for one in (failed, step))
+        old, new = (frozenset(key for key, _ in leaves(either.call.arguments)) for either in (failed, step))
         if not old or not old.isdisjoint(new) or not _values(failed).isdisjoint(_values(step)):
             return False
         return not any(self.is_brought_between(value, failed, step) for value in _values(step))
@@ -163,7 +163,7 @@ class Corrections:
             return False
         before = self._facts.steps[max(0, failed.number - 1 - _MAX_BEFORE) : failed.number - 1]
         varied = [pair for earlier in before if earlier.is_good and (pair := _varied(failed, earlier)) is not None]
-        first = next((value for place, _, value in varied if place == key and value != other), None)
+        first = next((value for varied_key, _, value in varied if varied_key == key and value != other), None)
         if first is None or _pieces(item) & _pieces(other) - _pieces(first):
             return False  # `php-fpm`, then `php8.3-fpm`
         name = item.rsplit("/", 1)[-1]
@@ -215,7 +215,7 @@ class Corrections:
         item, other = map(_plain_text, pair)
         if item in other or other in item or pair[1] in error:
             return True
-        lost, won = (_long_pieces(one) - _long_pieces(two) for one, two in (pair, pair[::-1]))
+        lost, won = (_long_pieces(name) - _long_pieces(replaced) for name, replaced in (pair, pair[::-1]))
         answer = self._facts.answer.text if self._facts.answer is not None else ""
         clauses = [clause for sentence in sentences_of(answer) for clause in clauses_of(sentence.read)]
         named = [(clause, _has_any(lost, clause.text), _has_any(won, clause.text)) for clause in clauses]
@@ -248,7 +248,7 @@ class Corrections:
         """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
         text = self._facts.texts_before(failed)
         old, new = _values(failed) - _values(step), _values(step) - _values(failed)
-        is_spelling = any(one in other or other in one for one in old for other in new)  # `W300`, `#W300`
+        is_spelling = any(value in other or other in value for value in old for other in new)  # `W300`, `#W300`
         named = self._facts.words_before(failed)
         is_named = any(_is_in(value, text, named) for value in old) and any(_is_in(value, text, named) for value in new)
         if is_named and not is_spelling:
@@ -330,12 +330,12 @@ _MAX_SERIES = 100
 
 def _completes(step: Step, malformed: Step) -> bool:
     """Whether a call has every word of a malformed one, the last of which may have been cut off."""
-    written, words = step.call.raw_arguments, _ANY_WORD.findall(malformed.call.raw_arguments[:_MOST_WRITTEN])
+    written, words = step.call.raw_arguments, _ANY_WORD.findall(malformed.call.raw_arguments[:_MAX_ARGUMENT_CHARS])
     return bool(words) and all(word in written for word in words)
 
 
 _ANY_WORD = lazy_pattern(r"\w+")
-_MOST_WRITTEN = 4_000
+_MAX_ARGUMENT_CHARS = 4_000
 _COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
 _COMMON_CODE = frozenset(_COMMON_CODE_TABLE.split())
 # Code that lacks a library is corrected by code that needs none, but not by what only installs it.
@@ -636,7 +636,7 @@ def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
     error = _error_of(failed)
     if effect.command is None or not effect.command.words or "not found" not in error:
         return False
-    old, new = (Counter(_LINE_WORD.findall(one.call.raw_arguments)) for one in (failed, step))
+    old, new = (Counter(_LINE_WORD.findall(either.call.raw_arguments)) for either in (failed, step))
     dropped, added = old - new, new - old
     is_blamed = len(dropped) == len(added) == 1 and all(word.casefold() in error for word in dropped)
     if not is_blamed:
@@ -654,7 +654,7 @@ def _renamed(step: Step, effect: Effect) -> tuple[str, str] | None:
         return None
     for later in effects_of(step.call):
         if later.command is not None and later.subject == effect.subject:
-            old, new = (Counter(map(str.casefold, one.operands)) for one in (effect.command, later.command))
+            old, new = (Counter(map(str.casefold, command.operands)) for command in (effect.command, later.command))
             if (old - new).total() == (new - old).total() == 1:
                 return next(iter(old - new)), next(iter(new - old))
     return None

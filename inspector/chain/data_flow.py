@@ -27,11 +27,11 @@ from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
 from weaklink.inspector.model import Json, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import Range
 
-_MOST_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
-_MOST_PLACES = 64
-_MOST_TRIED = 16
+_MAX_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
+_MAX_POSITIONS = 64
+_MAX_TRIALS = 16
 _SHORT = 2_000  # words
-_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # the cache of words: longest text in code points, entries
+_MAX_CACHED_CHARS, _CACHE_SIZE = 16_384, 256  # the cache of words: longest text in code points, entries
 
 
 class OriginKind(StrEnum):
@@ -69,20 +69,20 @@ class FoundValue(Struct, frozen=True):
 
     source: Source
     number: int
-    at: int
+    position: int
     length: int
 
 
 class _Search(Struct):
     """The progress of a search for some words in the sources of the `rarest` of them.
 
-    `found` has the occurrences so far: the source's number, the position. For later turns, `best` replaces the first
+    `occurrences` has those so far: the source's number, the position. For later turns, `best` replaces the first
     `settled` occurrences: it is the best of those in tools' definitions and the agent's own arguments, and the others
     are results that echo an argument. `echoed` are the arguments' steps.
     """
 
     rarest: str
-    found: list[tuple[int, int]] = field(default_factory=list)
+    occurrences: list[tuple[int, int]] = field(default_factory=list)
     next: int = 0
     tried: int = 0
     settled: int = 0
@@ -104,15 +104,15 @@ class OriginIndex:
         self._words_found: dict[int, frozenset[str]] = {}
         self._sources_with: defaultdict[str, list[int]] = defaultdict(list)
         for number, source in enumerate(sources):
-            found = searched.intersection(_words_of(source))
+            words = searched.intersection(_words_of(source))
             is_kept = False
-            for word in found:
+            for word in words:
                 numbers = self._sources_with[word]
-                if len(numbers) < _MOST_SOURCES:
+                if len(numbers) < _MAX_SOURCES:
                     numbers.append(number)
                     is_kept = True
             if is_kept:
-                self._sources[number], self._words_found[number] = source, found
+                self._sources[number], self._words_found[number] = source, words
         self._readings: dict[int, _WordIndex] = {}
         self._spaced_texts: dict[int, str] = {}
         self._searches: dict[tuple[str, ...], _Search] = {}
@@ -126,17 +126,17 @@ class OriginIndex:
         echoed: set[int] = set()
         best: tuple[int, int, int, int] | None = None
         for words in spellings:
-            found = self._first(words, before_turn, echoed)
-            if found is not None and (best is None or found < best):
-                best = found
+            occurrence = self._first(words, before_turn, echoed)
+            if occurrence is not None and (best is None or occurrence < best):
+                best = occurrence
         if best is None:
             return None
-        _, number, at, length = best
-        return FoundValue(self._sources[number], number, at, length)
+        _, number, position, length = best
+        return FoundValue(self._sources[number], number, position, length)
 
-    def range_of(self, found: FoundValue) -> Range:
+    def range_of(self, occurrence: FoundValue) -> Range:
         """The characters of a value in the text of its source."""
-        return self._reading(found.number).range_of(found.at, found.length)
+        return self._reading(occurrence.number).range_of(occurrence.position, occurrence.length)
 
     def _first(self, words: tuple[str, ...], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
         """The best occurrence of one spelling: the source's rank and number, the words' position, and their count.
@@ -146,24 +146,24 @@ class OriginIndex:
         search = self._search_of(words, before_turn)
         if search is None:
             return None
-        best, at = search.best, search.settled
-        while at < len(search.found) or self._continue_search(search, words, before_turn):
-            number, place = search.found[at]
+        best, index = search.best, search.settled
+        while index < len(search.occurrences) or self._continue_search(search, words, before_turn):
+            number, position = search.occurrences[index]
             source = self._sources[number]
             if source.turn >= before_turn:
                 break
-            at += 1
+            index += 1
             rank = _RANKS.get(source.kind, 0)
             is_echo = not rank and source.kind is OriginKind.RESULT and source.step in search.echoed
             if not rank and not is_echo and not (source.kind is OriginKind.RESULT and source.step in echoed):
-                best = rank, number, place, len(words)
+                best = rank, number, position, len(words)
                 break
             if rank and (best is None or rank < best[0]):
-                best = rank, number, place, len(words)
+                best = rank, number, position, len(words)
             if source.kind is OriginKind.ARGUMENT:
                 echoed.add(source.step)
-            if search.settled == at - 1 and (rank or is_echo):
-                search.settled, search.best = at, best
+            if search.settled == index - 1 and (rank or is_echo):
+                search.settled, search.best = index, best
                 if source.kind is OriginKind.ARGUMENT:
                     search.echoed.add(source.step)
         echoed |= search.echoed
@@ -178,7 +178,7 @@ class OriginIndex:
                 return None
             search = self._searches[words] = _Search(rarest)
         last = search.settled - 1
-        if last >= 0 and self._sources[search.found[last][0]].turn >= before_turn:  # an earlier turn than before
+        if last >= 0 and self._sources[search.occurrences[last][0]].turn >= before_turn:  # an earlier turn than before
             return _Search(search.rarest)
         return search
 
@@ -186,16 +186,16 @@ class OriginIndex:
         """Search for the next source before a turn that has the words in sequence; false if there is none."""
         rarest = search.rarest
         numbers = self._sources_with[rarest]
-        while search.next < len(numbers) and search.tried < _MOST_TRIED:
+        while search.next < len(numbers) and search.tried < _MAX_TRIALS:
             number = numbers[search.next]
             if self._sources[number].turn >= before_turn:
                 return False
             search.next += 1
             if not self._words_found[number].issuperset(words):
                 continue
-            at = 0 if self._has_at_once(number, words) else self._reading(number).find(words, rarest)
-            if at is not None:
-                search.found.append((number, at if self._has_places else 0))
+            position = 0 if self._has_at_once(number, words) else self._reading(number).find(words, rarest)
+            if position is not None:
+                search.occurrences.append((number, position if self._has_places else 0))
                 return True
             search.tried += 1
         return False
@@ -214,7 +214,7 @@ class OriginIndex:
 
     def _rarest(self, words: Sequence[str]) -> str | None:
         """The word that the fewest sources contain; None if there is no word, or one that is in no source."""
-        rarest, fewest = None, _MOST_SOURCES + 1
+        rarest, fewest = None, _MAX_SOURCES + 1
         for word in words:
             numbers = self._sources_with.get(word)
             if numbers is None:
@@ -231,7 +231,7 @@ class OriginIndex:
 
 def _words_of(source: Source) -> Collection[str]:
     """The words of a source; those of system prompts and tools, which many traces share, are cached."""
-    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
+    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _MAX_CACHED_CHARS
     if is_shared:
         return _shared_words(source.text)
     return _distinct_words(source.text) if is_memoizing() else folded_words(source.text)
@@ -242,7 +242,7 @@ def _distinct_words(text: str) -> frozenset[str]:
     return frozenset(map(intern, folded_words(text)))
 
 
-@lru_cache(_MOST_SHARED)
+@lru_cache(_CACHE_SIZE)
 def _shared_words(text: str) -> frozenset[str]:
     return frozenset(folded_words(text))
 
@@ -262,26 +262,26 @@ class _WordIndex:
     def find(self, words: Sequence[str], rarest: str) -> int | None:
         """The first position where `words` are in sequence, for `range_of`; earlier positions are smaller."""
         if self._is_short:
-            at = self._line.find(f" {' '.join(words)} ")
-            return None if at < 0 else at
+            start = self._line.find(f" {' '.join(words)} ")
+            return None if start < 0 else start
         if len(words) == 1:
             return next(iter(self._places[rarest]), None)
         offset, sequence, all_words = words.index(rarest), list(words), self._words
         beside = 0 if offset else 1  # compared first: most places fail there
         neighbour, shift, last = sequence[beside], beside - offset, len(all_words) - len(sequence)
-        for place in self._places[rarest]:
-            at = place - offset
+        for position in self._places[rarest]:
+            start = position - offset
             if (
-                0 <= at <= last
-                and all_words[place + shift] == neighbour
-                and all_words[at : at + len(sequence)] == sequence
+                0 <= start <= last
+                and all_words[position + shift] == neighbour
+                and all_words[start : start + len(sequence)] == sequence
             ):
-                return at
+                return start
         return None
 
-    def range_of(self, at: int, length: int) -> Range:
-        """The characters of `length` words from the position `at` on."""
-        first = self._line.count(" ", 0, at) if self._is_short else at
+    def range_of(self, position: int, length: int) -> Range:
+        """The characters of `length` words from `position` on."""
+        first = self._line.count(" ", 0, position) if self._is_short else position
         last = first + length - 1
         self._spans += islice(self._further_spans, max(last + 1 - len(self._spans), 0))
         return Range(self._spans[first][0], self._spans[last][1])
@@ -289,9 +289,9 @@ class _WordIndex:
 
 def _filed(words: Sequence[str], indexed: frozenset[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {word: [] for word in indexed}
-    for at, word in enumerate(words):
-        if word in indexed and len(places[word]) < _MOST_PLACES:
-            places[word].append(at)
+    for position, word in enumerate(words):
+        if word in indexed and len(places[word]) < _MAX_POSITIONS:
+            places[word].append(position)
     return places
 
 
@@ -396,12 +396,21 @@ def _offered(turn: Turn) -> tuple[ToolDefinition, ...]:
 
 def _sources_within(steps: Sequence[Step], turns: int) -> list[tuple[int, object, object, object]]:
     """The numbers of the first turns' steps, and what the first turns have of their calls and results."""
-    found: list[tuple[int, object, object, object]] = []
+    step_keys: list[tuple[int, object, object, object]] = []
     for step in steps:
         if step.location.turn <= turns:
-            place = step.result_location if step.result_location and step.result_location.turn <= turns else None
-            found.append((step.number, id(step.call), step.location, (place, id(step.result) if place else 0)))
-    return found
+            result_location = (
+                step.result_location if step.result_location and step.result_location.turn <= turns else None
+            )
+            step_keys.append(
+                (
+                    step.number,
+                    id(step.call),
+                    step.location,
+                    (result_location, id(step.result) if result_location else 0),
+                )
+            )
+    return step_keys
 
 
 def step_values(
@@ -485,32 +494,32 @@ class _Origins:
 
     def _flow(self, step: Step, term: ProvenanceTerm) -> ArgumentFlow:
         turn = step.location.turn
-        place = self._index.first(term.whole, turn) if term.whole else None
-        whole = None if place is None else self._origin(place, str(term.value))
+        occurrence = self._index.first(term.whole, turn) if term.whole else None
+        whole = None if occurrence is None else self._origin(occurrence, str(term.value))
         if whole is not None and whole.kind is not OriginKind.ARGUMENT:
             return ArgumentFlow(step.number, term.pointer, term.value, (whole,))
         if whole is None and not term.parts:
             return ArgumentFlow(step.number, term.pointer, term.value, (), term.is_trivial)
-        found = (self._find(text, spelled, turn) for text, spelled in term.parts)
-        parts = [part for part in found if part is not None]
+        origins = (self._find(text, spelled, turn) for text, spelled in term.parts)
+        parts = [part for part in origins if part is not None]
         if whole is not None:  # the agent's own argument, but it may have composed it from its input
             parts = [whole, *(part for part in parts if part.kind not in _OWN)]
         return ArgumentFlow(step.number, term.pointer, term.value, tuple(parts), term.is_trivial)
 
     def _find(self, text: str, spelled: Spellings, turn: int) -> Origin | None:
-        found = self._index.first(spelled, turn)
-        return None if found is None else self._origin(found, text)
+        occurrence = self._index.first(spelled, turn)
+        return None if occurrence is None else self._origin(occurrence, text)
 
-    def _origin(self, found: FoundValue, text: str) -> Origin:
-        source = found.source
+    def _origin(self, occurrence: FoundValue, text: str) -> Origin:
+        source = occurrence.source
         if not self._has_places:
             whole = Range(source.start, source.start + len(source.text))
             return Origin(source.kind, text, Location(source.turn, source.part, whole), source.step)
-        place = self._index.range_of(found)
-        location = Location(source.turn, source.part, place.moved(source.start))
-        return Origin(source.kind, text, location, source.step, self._pointer(source, place.start))
+        value_range = self._index.range_of(occurrence)
+        location = Location(source.turn, source.part, value_range.moved(source.start))
+        return Origin(source.kind, text, location, source.step, self._pointer(source, value_range.start))
 
-    def _pointer(self, source: Source, at: int) -> str | None:
+    def _pointer(self, source: Source, position: int) -> str | None:
         """The JSON Pointer to the character at a position; None if the text is not JSON."""
         if source.text.lstrip()[:1] not in ("{", "["):
             return None
@@ -518,22 +527,22 @@ class _Origins:
             reading = read_json(source.text)
             self._roots[source] = reading.nodes[0] if reading.strict else None
         root = self._roots[source]
-        return None if root is None else _pointer_at(root, at)
+        return None if root is None else _pointer_at(root, position)
 
 
-def _pointer_at(node: JsonNode, at: int) -> str:
+def _pointer_at(node: JsonNode, position: int) -> str:
     pointer = ""
     while True:
         if node.kind is JsonKind.OBJECT:
-            after = bisect_right(node.members, at, key=lambda member: member.value.range.end)
-            if after == len(node.members) or node.members[after].value.range.start > at:
+            after = bisect_right(node.members, position, key=lambda member: member.value.range.end)
+            if after == len(node.members) or node.members[after].value.range.start > position:
                 return pointer
             member = node.members[after]
             node = member.value
             pointer += "/" + member.key.replace("~", "~0").replace("/", "~1")
         elif node.kind is JsonKind.ARRAY:
-            after = bisect_right(node.items, at, key=lambda item: item.range.end)
-            if after == len(node.items) or node.items[after].range.start > at:
+            after = bisect_right(node.items, position, key=lambda item: item.range.end)
+            if after == len(node.items) or node.items[after].range.start > position:
                 return pointer
             node = node.items[after]
             pointer += f"/{after}"
@@ -545,8 +554,8 @@ def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location
     """Every text that values may come from, in the order in which the agent saw them."""
     yield from _definitions(trace)
     defined: dict[tuple[int, str], list[Range]] = {}
-    for place in definitions:
-        defined.setdefault((place.turn, place.part), []).append(place.range)
+    for definition in definitions:
+        defined.setdefault((definition.turn, definition.part), []).append(definition.range)
     calls, results = array("L"), array("L")
     for step in steps:
         calls.append(step.location.turn)
@@ -560,11 +569,15 @@ def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location
             continue
         answered_here = [steps[index] for index in answered.of(number)]
         for part in turn.parts:
-            at = number, part.name
-            here = [one for one in answered_here if one.result_location and one.result_location.part == part.name]
+            key = number, part.name
+            here = [
+                answered
+                for answered in answered_here
+                if answered.result_location and answered.result_location.part == part.name
+            ]
             for source in _texts(number, turn.role, part.name, part.text, here):
                 is_input = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
-                yield from _split_at_definitions(source, defined[at]) if is_input and at in defined else (source,)
+                yield from _split_at_definitions(source, defined[key]) if is_input and key in defined else (source,)
 
 
 class _ByTurn:
@@ -586,30 +599,34 @@ def _start(step: Step) -> int:
 def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) -> Iterator[Source]:
     """The results in a part, each with its step, and the text between them as the role's own."""
     kind = OriginKind.SYSTEM if role is Role.SYSTEM else OriginKind.RESULT if role is Role.TOOL else OriginKind.USER
-    at = 0
-    for step in sorted(answered, key=lambda one: one.result_location.range if one.result_location else Range(0, 0)):
+    position = 0
+    for step in sorted(
+        answered, key=lambda answer: answer.result_location.range if answer.result_location else Range(0, 0)
+    ):
         assert step.result_location is not None
         assert step.result is not None
-        place = step.result_location.range
-        if place.start > at:
-            yield Source(kind, turn, part, text[at : place.start], at)
-        yield Source(OriginKind.RESULT, turn, part, step.result.content, place.start, step.number)
-        at = max(at, place.end)
-    if at < len(text):
-        yield Source(kind, turn, part, text[at:], at)
+        result_range = step.result_location.range
+        if result_range.start > position:
+            yield Source(kind, turn, part, text[position : result_range.start], position)
+        yield Source(OriginKind.RESULT, turn, part, step.result.content, result_range.start, step.number)
+        position = max(position, result_range.end)
+    if position < len(text):
+        yield Source(kind, turn, part, text[position:], position)
 
 
 def _split_at_definitions(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
     """A text split where it defines tools."""
-    at, end = source.start, source.start + len(source.text)
-    for place in (one for one in defined if one.start < end and one.end > source.start):
-        for kind, cut in ((source.kind, place.start), (OriginKind.TOOLS, min(place.end, end))):
-            if cut > at:
-                piece = source.text[at - source.start : cut - source.start]
-                yield Source(kind, source.turn, source.part, piece, at)
-                at = cut
-    if at < end:
-        yield Source(source.kind, source.turn, source.part, source.text[at - source.start :], at)
+    position, end = source.start, source.start + len(source.text)
+    for definition in (
+        defined_range for defined_range in defined if defined_range.start < end and defined_range.end > source.start
+    ):
+        for kind, cut in ((source.kind, definition.start), (OriginKind.TOOLS, min(definition.end, end))):
+            if cut > position:
+                piece = source.text[position - source.start : cut - source.start]
+                yield Source(kind, source.turn, source.part, piece, position)
+                position = cut
+    if position < end:
+        yield Source(source.kind, source.turn, source.part, source.text[position - source.start :], position)
 
 
 def _definitions(trace: Trace) -> Iterator[Source]:

@@ -337,8 +337,8 @@ def place_of(call: ToolCall) -> str | None:
     entered = [command.operands[0] for command in before if command and command.program == "cd" and command.operands]
     argument = next((call.arguments[key] for key in _FOLDER_KEYS if key in call.arguments), None)
     inside = next((index for index in range(len(entered), 0, -1) if entered[index - 1][0] in "/~$"), 1) - 1
-    place = named[0] if named else "/".join(entered[inside:]) or argument
-    return place if isinstance(place, str) and _FOLDER.fullmatch(place) is not None else None
+    folder = named[0] if named else "/".join(entered[inside:]) or argument
+    return folder if isinstance(folder, str) and _FOLDER.fullmatch(folder) is not None else None
 
 
 _FOLDER_OPTIONS = {
@@ -908,9 +908,9 @@ def may_be_silent(call: ToolCall) -> bool:
     return is_silent or any(command.writes for command in commands)
 
 
-def share_target(one: tuple[str, ...], other: tuple[str, ...], *, is_write: bool = False) -> str | None:
+def share_target(targets: tuple[str, ...], other: tuple[str, ...], *, is_write: bool = False) -> str | None:
     """A target that both have: the same name of a file, or for writes one path that may be the other; else None."""
-    for mine in one:
+    for mine in targets:
         for theirs in other:
             if mine == theirs or _is_tail(mine, theirs) or _is_tail(theirs, mine):
                 return mine
@@ -919,8 +919,8 @@ def share_target(one: tuple[str, ...], other: tuple[str, ...], *, is_write: bool
     return None
 
 
-def _is_tail(one: str, other: str) -> bool:
-    return bool(one) and other.endswith("/" + one.lstrip("/"))
+def _is_tail(path: str, other: str) -> bool:
+    return bool(path) and other.endswith("/" + path.lstrip("/"))
 
 
 def _base(target: str) -> str:

@@ -48,14 +48,14 @@ def emitted_text(turn: Turn) -> str | None:
 
 
 def _strings(lines: str) -> dict[tuple[str, int], str]:
-    found: dict[tuple[str, int], str] = {}
+    strings: dict[tuple[str, int], str] = {}
     for line in lines.splitlines():
         try:
             record = json.loads(line)
-            found[record["part"], record["index"]] = "".join(record["tokens"])
+            strings[record["part"], record["index"]] = "".join(record["tokens"])
         except (ValueError, LookupError, TypeError):  # it was shortened or redacted
             continue
-    return found
+    return strings
 
 
 def _pieces(part: Part, strings: dict[tuple[str, int], str]) -> Iterator[tuple[int, str]]:
@@ -82,10 +82,10 @@ def emitted_differences(
     reply = compare_reply(valid, parsed)
     kept = turn.part(TOKENS_PART)
     whole = Range(0, (kept.text.find("\n") if kept and "\n" in kept.text else 0))
-    place = Location(number, TOKENS_PART, whole)
-    for found in server_differences(turn, number, reply, parsed, content):
-        if found.rule is not CALL_DELIVERED_TWICE:
-            yield structs.replace(found, fault=structs.replace(found.fault, against=place))
+    location = Location(number, TOKENS_PART, whole)
+    for diagnostic in server_differences(turn, number, reply, parsed, content):
+        if diagnostic.rule is not CALL_DELIVERED_TWICE:
+            yield structs.replace(diagnostic, fault=structs.replace(diagnostic.fault, against=location))
     for call in reply.lost:
         if call.raw_arguments.strip() and call.raw_arguments.strip() in content:
             continue
@@ -94,4 +94,4 @@ def emitted_differences(
             "neither as a call nor as content."
         )
         hint = "Change the server's tool parser, or update it."
-        yield Fault(CALL_LOST_BY_SERVER, whole, message, hint, against=place).at(number, TOKENS_PART)
+        yield Fault(CALL_LOST_BY_SERVER, whole, message, hint, against=location).at(number, TOKENS_PART)

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from math import isnan
 
-import msgspec
-
 from weaklink.inspector.chain.steps import Speech, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.recording import rule_of_error
-from weaklink.inspector.json_text import Json, object_of
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
@@ -23,7 +21,7 @@ from weaklink.inspector.model import (
 from weaklink.inspector.model.trace import ASKED_AGAIN, RECORDING_ID
 from weaklink.inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX
+from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX, settings_of
 
 _MAX_ABORT_CHARS = 200
 _BY_PHASE = {
@@ -236,11 +234,7 @@ def _forces_call(generation: Generation) -> bool:
     """Whether the request named the tool to call, or required a call of the only tool."""
     if "tool_choice" not in generation.parameters:
         return False
-    try:
-        settings: Json = msgspec.json.decode(generation.parameters)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return False
-    choice = object_of(settings).get("tool_choice")
+    choice = settings_of(generation).get("tool_choice")
     named = object_of(choice)
     is_required = choice == "required" or named.get("type") == "any"
     return "name" in named or "function" in named or (is_required and len(generation.tools) == 1)
@@ -270,4 +264,4 @@ def _was_interrupted(trace: Trace) -> bool:
 
 
 def _is_recorded(trace: Trace) -> bool:
-    return any(one.name == RECORDING_ID for one in trace.external_ids)
+    return any(external_id.name == RECORDING_ID for external_id in trace.external_ids)

@@ -58,7 +58,7 @@ class ExpectedCall(Struct, frozen=True):
 
     def accepts(self, argument: str, value: Json) -> bool:
         """Whether the argument is expected, and may have this value."""
-        return any(agrees(one, value, blurred=self.is_blurred) for one in self.arguments.get(argument, ()))
+        return any(agrees(expected, value, blurred=self.is_blurred) for expected in self.arguments.get(argument, ()))
 
     def may_lack(self, argument: str) -> bool:
         """Whether a call may leave the argument out."""
@@ -97,7 +97,7 @@ def expected_calls(value: Json, name: str) -> tuple[ExpectedCall, ...]:
         listed = [listed]
     if not isinstance(listed, list):
         raise ValueError(f"`{name}` is not a list of calls")
-    return tuple(_call(parsed_if_text(one, name)) for one in listed)
+    return tuple(_call(parsed_if_text(entry, name)) for entry in listed)
 
 
 def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> ExpectedCounts:
@@ -112,13 +112,15 @@ def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> Exp
     for call in made:
         left.setdefault(_plain(call.name or ""), []).append(call)
     right_tools = right = parameters = 0
-    for one in expected:
-        candidates = [call for call in left.get(_plain(one.tool), [])[:_CANDIDATES] if one.names(call.name)]
+    for expected_call in expected:
+        candidates = [
+            call for call in left.get(_plain(expected_call.tool), [])[:_CANDIDATES] if expected_call.names(call.name)
+        ]
         if not candidates:
             continue
-        scores = [_score(one, call) for call in candidates]
+        scores = [_score(expected_call, call) for call in candidates]
         best = max(range(len(scores)), key=lambda index: (scores[index][0] - scores[index][1], -index))
-        left[_plain(one.tool)].remove(candidates[best])
+        left[_plain(expected_call.tool)].remove(candidates[best])
         right_tools += 1
         right += scores[best][0]
         parameters += scores[best][1]
@@ -152,7 +154,7 @@ def _is_possible(expected: Json, given: Json, depth: int) -> bool:
         )
     if isinstance(expected, list) and isinstance(given, list):
         return len(expected) == len(given) and all(
-            _is_possible(one, other, depth - 1) for one, other in zip(expected, given, strict=True)
+            _is_possible(element, other, depth - 1) for element, other in zip(expected, given, strict=True)
         )
     if isinstance(expected, str) and isinstance(given, str):
         return expected == given or _blur(expected) == _blur(given)
@@ -160,7 +162,7 @@ def _is_possible(expected: Json, given: Json, depth: int) -> bool:
 
 
 def _is_possible_member(some: Json, given: Json, depth: int) -> bool:
-    if isinstance(some, list) and any(_is_possible(one, given, depth) for one in some):
+    if isinstance(some, list) and any(_is_possible(possible, given, depth) for possible in some):
         return True
     return _is_possible(some, given, depth)
 
@@ -168,19 +170,19 @@ def _is_possible_member(some: Json, given: Json, depth: int) -> bool:
 def _is_equal(expected: Json, given: Json) -> bool:
     pairs = [(expected, given)]
     while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, dict) and isinstance(other, dict):
-            if one.keys() != other.keys():
+        wanted, other = pairs.pop()
+        if isinstance(wanted, dict) and isinstance(other, dict):
+            if wanted.keys() != other.keys():
                 return False
-            pairs += ((one[name], other[name]) for name in one)
-        elif isinstance(one, list) and isinstance(other, list):
-            if len(one) != len(other):
+            pairs += ((wanted[name], other[name]) for name in wanted)
+        elif isinstance(wanted, list) and isinstance(other, list):
+            if len(wanted) != len(other):
                 return False
-            pairs += zip(one, other, strict=True)
-        elif isinstance(one, bool) or isinstance(other, bool):
-            if one is not other:
+            pairs += zip(wanted, other, strict=True)
+        elif isinstance(wanted, bool) or isinstance(other, bool):
+            if wanted is not other:
                 return False
-        elif one != other:
+        elif wanted != other:
             return False
     return True
 
@@ -201,10 +203,10 @@ def _call(value: Json) -> ExpectedCall:
     name = inner.get("name")
     if isinstance(name, str):
         key = next((key for key in _ARGUMENTS if inner.get(key) is not None), None)
-        found = parsed_if_text(inner[key], key) if key is not None else {}
-        if not isinstance(found, dict):
+        parsed = parsed_if_text(inner[key], key) if key is not None else {}
+        if not isinstance(parsed, dict):
             raise ValueError(f"the expected arguments of `{name}` are not an object")
-        return _single(name, found)
+        return _single(name, parsed)
     if len(value) == 1:
         ((tool, arguments),) = value.items()
         if isinstance(arguments, dict):
@@ -213,7 +215,7 @@ def _call(value: Json) -> ExpectedCall:
 
 
 def _single(tool: str, arguments: Mapping[str, Json]) -> ExpectedCall:
-    return ExpectedCall(tool, {key: (one,) for key, one in arguments.items()})
+    return ExpectedCall(tool, {key: (value,) for key, value in arguments.items()})
 
 
 def _possible(tool: str, arguments: Mapping[str, Json]) -> ExpectedCall:

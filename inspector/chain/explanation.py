@@ -9,7 +9,7 @@ from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import effects_of, main_effect
 from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.outcomes import ErrorPatterns, judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.chain.result_kinds import ResultEvidence
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.model import Trace
@@ -38,7 +38,7 @@ def explanations(trace: Trace, chain: Chain, patterns: ErrorPatterns | None = No
             continue
         judged = None
         if step.result is not None:
-            placed = PlacedCall(call, step.location)
+            placed = LocatedCall(call, step.location)
             judged = judged_result(placed, step.result, patterns or ErrorPatterns(), paths)
         effect = main_effect(effects_of(call))
         words = effect.in_words if effect is not None else ""

@@ -567,7 +567,7 @@ _FULL_HOUR = lazy_pattern(r"(?<![\d:])0?(\d{1,2}):00(?![\d:][1-9])")
 
 
 _FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
-_MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
+_MAX_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
 _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
 _OTHER_SCRIPT = lazy_pattern(r"(?![\u0000-\u036f])[^\W\d_]")  # a letter: no dash, quote or emoji
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
@@ -697,7 +697,7 @@ def _names_of_target(target: str) -> Iterator[str]:
     if "." in target or ":" in target:
         host = _HOST.match(target)
         yield from host[1].split(".")[: -1 or None] if host is not None else ()
-    if "/" not in target and len(target.split()) <= _MOST_NAME_WORDS:
+    if "/" not in target and len(target.split()) <= _MAX_NAME_WORDS:
         yield from (word for word in _TOKEN.findall(target) if len(word) > 3)
 
 

@@ -385,7 +385,9 @@ def tool_failure(text: str, tool: str) -> str | None:
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression, which is fast for the usual result: one that matches none."""
     shapes = (shape for shape in _SHAPES if shape.where is where)
-    return lazy_pattern("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.expression})" for one in shapes))
+    return lazy_pattern(
+        "|".join(f"(?{'i' * bool(shape.flags & re.IGNORECASE)}:{shape.expression})" for shape in shapes)
+    )
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
@@ -593,7 +595,7 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
     own = [_ENDS_OF[name] for name in names if name in _ENDS_OF]
     begins = tuple(begin for name in names for begin in (f"{name}: ", f"{name} error: "))
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
-    found, is_last = None, True
+    error_line, is_last = None, True
     after: list[str] = []  # lines whose success matters only if an error is before it
     for line in reversed(lines):
         after.append(line)
@@ -603,9 +605,9 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
         if is_own or is_error:
             if any(_SUCCEEDED.search(later) for later in after):
                 break
-            found, after = line, []
+            error_line, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
-    return None if found is None else found.strip()[:_SHORT]
+    return None if error_line is None else error_line.strip()[:_SHORT]
 
 
 def _complains(line: str) -> bool:
@@ -656,8 +658,8 @@ def _line_below(text: str) -> str | None:
 def _under_heading(text: str) -> str | None:
     """The text after `ERROR:` or `ERRORS:` in capitals at the beginning of a line, or the line below it."""
     head = text[:HEAD]
-    found = _HEADING.search(head) if "ERROR" in head else None
-    return None if found is None else (found["below"] or found["said"]).strip()
+    heading = _HEADING.search(head) if "ERROR" in head else None
+    return None if heading is None else (heading["below"] or heading["said"]).strip()
 
 
 def _uncaught(text: str) -> str | None:
@@ -680,17 +682,17 @@ def admits_failure(text: str) -> bool:
 
 def failure_admission(text: str) -> str | None:
     """The first sentence of a text that admits a failure, None if there is none."""
-    place = _place(text)
-    if place is None:
+    position = _place(text)
+    if position is None:
         return None
     head = text[:SPEECH_LIMIT]
-    start = max((end.end() for end in _SENTENCE_END.finditer(head, 0, place)), default=0)
-    end = _SENTENCE_END.search(head, place)
+    start = max((end.end() for end in _SENTENCE_END.finditer(head, 0, position)), default=0)
+    end = _SENTENCE_END.search(head, position)
     return head[start : end.end() if end else len(head)].strip()
 
 
 def _place(text: str) -> int | None:
     """The position of the first admission."""
-    head = _NO_TROUBLE.sub(lambda found: " " * len(found[0]), text[:SPEECH_LIMIT])
-    found = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))
-    return min((match.start() for match in found if match is not None), default=None)
+    head = _NO_TROUBLE.sub(lambda match: " " * len(match[0]), text[:SPEECH_LIMIT])
+    matches = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))
+    return min((match.start() for match in matches if match is not None), default=None)

@@ -40,7 +40,7 @@ from weaklink.inspector.text import Range, terminal_range, without_terminal_sequ
 
 _KNOWN_ALREADY = "Continue with the existing result."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
-_FEWEST = 2  # successful calls of a tool; one alone does not show what is normal for it
+_MIN_SUCCESSES = 2  # successful calls of a tool; one alone does not show what is normal for it
 _NO_MATCH = lazy_pattern(r"[\[{]\s*[\]}]$")
 
 # Arguments in which the agent writes its own words.
@@ -49,7 +49,7 @@ _FREE_TEXT = lazy_pattern(
     r"prompt|question|code|command|cmd|script|pattern|keywords?|todos?)"
 )
 
-_LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
+_MAX_REFERENCE_CHARS, _MAX_REFERENCE_WORDS, _MAX_CALLS = 64, 4, 8
 
 # Placeholders in place of a value. Each must be the whole argument; within a longer text it may be intended.
 _PLACEHOLDER = lazy_pattern(
@@ -68,7 +68,7 @@ _PLACEHOLDER_WORD = lazy_pattern(
     re.IGNORECASE,
 )
 
-_LONGEST_PLACEHOLDER = 90
+_MAX_PLACEHOLDER_CHARS = 90
 
 _IDENTIFYING = lazy_pattern(
     r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
@@ -160,9 +160,9 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
         if step.result is not None and step.outcome is StepOutcome.ERROR_RESULT:
             words = f": {quoted(step.error)}" if step.error else ""
             sure = ", judged by its text only" if step.certainty is Certainty.TEXTUAL else ""
-            place = _place_of_words(step.result, step.error or "", step.result_location)
+            location = _place_of_words(step.result, step.error or "", step.result_location)
             message = f"{tool_named(step.call.name)} answered with an error{sure}{words}."
-            yield _at(place, rules.ERROR_RESULT, message)
+            yield _at(location, rules.ERROR_RESULT, message)
 
 
 def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
@@ -179,11 +179,11 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
     if whole is None or not words or len(result.content) != len(whole.range):
         return whole
     plain = without_terminal_sequences(result.content)
-    at = plain.find(words)
-    if at < 0 or plain.find(words, at + 1) >= 0:
+    start = plain.find(words)
+    if start < 0 or plain.find(words, start + 1) >= 0:
         return whole
-    place = terminal_range(result.content, Range(at, at + len(words)))
-    return structs.replace(whole, range=place.moved(whole.range.start))
+    words_range = terminal_range(result.content, Range(start, start + len(words)))
+    return structs.replace(whole, range=words_range.moved(whole.range.start))
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
@@ -214,9 +214,9 @@ def _ordinal(count: int) -> str:
     return f"{count}{_ENDINGS.get(count % 10, 'th')}"
 
 
-def _at(place: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
-    assert place is not None
-    return Fault(rule, place.range, message, hint).at(place.turn, place.part)
+def _at(location: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+    assert location is not None
+    return Fault(rule, location.range, message, hint).at(location.turn, location.part)
 
 
 class EmptyResult(Struct, frozen=True):
@@ -242,7 +242,9 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
             name = bare_name(step.call.name)
             answered[name] += 1
             empty[name] += is_empty(step.result)
-    return frozenset(name for name, count in empty.items() if answered[name] >= _FEWEST and 2 * count > answered[name])
+    return frozenset(
+        name for name, count in empty.items() if answered[name] >= _MIN_SUCCESSES and 2 * count > answered[name]
+    )
 
 
 def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[EmptyResult]:
@@ -281,20 +283,20 @@ class _NextValues:
         self._steps = steps
         self._turns = [step.location.turn for step in steps]
         self._flows: defaultdict[int, list[ArgumentFlow]] = defaultdict(list)
-        for one in flow.flows:
-            if not one.origins and not one.is_trivial:
-                self._flows[one.step].append(one)
+        for argument in flow.flows:
+            if not argument.origins and not argument.is_trivial:
+                self._flows[argument.step].append(argument)
 
     def made_up(self, step: Step) -> str | None:
         """The first value in the next turn's calls that may name something and was not found earlier."""
         known = (step.result_location or step.location).turn
         first = bisect_right(self._turns, known)
-        for later in self._steps[first : first + _MOST_CALLS]:
+        for later in self._steps[first : first + _MAX_CALLS]:
             if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
                 return None
-            for one in self._flows.get(later.number, ()):
-                if _may_be_reference(one):
-                    return str(one.value)
+            for argument in self._flows.get(later.number, ()):
+                if _may_be_reference(argument):
+                    return str(argument.value)
         return None
 
 
@@ -304,7 +306,11 @@ def _may_be_reference(flow: ArgumentFlow) -> bool:
         return False
     key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
     text = str(flow.value)
-    return len(text) <= _LONGEST and text.count(" ") < _MOST_WORDS and not _FREE_TEXT.fullmatch(key.lower())
+    return (
+        len(text) <= _MAX_REFERENCE_CHARS
+        and text.count(" ") < _MAX_REFERENCE_WORDS
+        and not _FREE_TEXT.fullmatch(key.lower())
+    )
 
 
 def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
@@ -316,29 +322,29 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
     step: Step | None = None
     places: ArgumentPlaces | None = None  # of the last step: its arguments may have thousands of values
     may_name = False
-    for one in flow().flows:
-        if one.step not in suspects:
+    for argument in flow().flows:
+        if argument.step not in suspects:
             continue
-        if one.is_trivial or not isinstance(one.value, (str, int)):
+        if argument.is_trivial or not isinstance(argument.value, (str, int)):
             continue
-        if any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins):
+        if any(origin.kind is not OriginKind.ARGUMENT for origin in argument.origins):
             continue
-        if step is None or places is None or step.number != one.step:
-            step = suspects[one.step]
+        if step is None or places is None or step.number != argument.step:
+            step = suspects[argument.step]
             places = ArgumentPlaces(step.call)
             may_name = may_know_all and _uses_existing(step.call.name or "")
-        text = str(one.value)
+        text = str(argument.value)
         if is_placeholder(text.strip(), may_be_a_word=may_know_all):
-            message = f"`{_name(one)}` is {quoted(text)}, a placeholder that was not replaced by a value."
+            message = f"`{_name(argument)}` is {quoted(text)}, a placeholder that was not replaced by a value."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
-            yield _at_argument(step, places, one, fault)
-        elif may_name and not one.origins and _is_id_of_existing(one.pointer, text):
+            yield _at_argument(step, places, argument, fault)
+        elif may_name and not argument.origins and _is_id_of_existing(argument.pointer, text):
             message = (
-                f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which does not appear earlier in "
-                "the user's messages, tool results or the system prompt."
+                f"`{_name(argument)}` of {tool_named(step.call.name)} is {quoted(text)}, which does not appear earlier "
+                "in the user's messages, tool results or the system prompt."
             )
             fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
-            yield _at_argument(step, places, one, fault)
+            yield _at_argument(step, places, argument, fault)
 
 
 def has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
@@ -371,7 +377,7 @@ def _is_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
 
 def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
     """Whether a whole argument is a placeholder for a value; `may_be_a_word` also accepts words such as `TODO`."""
-    if len(text) > _LONGEST_PLACEHOLDER:
+    if len(text) > _MAX_PLACEHOLDER_CHARS:
         return False
     return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))
 
@@ -404,8 +410,8 @@ def _name(flow: ArgumentFlow) -> str:
 
 def _at_argument(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
     path = [part.replace("~1", "/").replace("~0", "~") for part in flow.pointer.split("/")[1:]]
-    place = places.of([int(part) if part.isdigit() else part for part in path])
-    placed = Fault(fault.rule, place, fault.message, fault.hint, path=flow.pointer)
+    value_range = places.of([int(part) if part.isdigit() else part for part in path])
+    placed = Fault(fault.rule, value_range, fault.message, fault.hint, path=flow.pointer)
     return placed.at(step.location.turn, step.location.part)
 
 
@@ -435,22 +441,22 @@ def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) 
         is_break = chain.broken is not None and chain.broken.step == step.number
         value_at = invented_at if is_break else None
         is_made_up = value_at is not None and (step.said_at is None or _holds(step.said_at, value_at))
-        place = value_at if is_made_up else step.said_at
-        sentence = step.said_at or place
-        if place is None or sentence is None or sentence in told:
+        location = value_at if is_made_up else step.said_at
+        sentence = step.said_at or location
+        if location is None or sentence is None or sentence in told:
             continue
         told.add(sentence)
         failure = step.result_location or step.location
         words = f" ({quoted(step.error)})" if step.error else ""
         failed = f"{tool_named(step.call.name)} answered with an error in turn {failure.turn}{words}"
-        part = trace.turns[place.turn - 1].part(place.part)
-        value = quoted(place.range.of(part.text)) if part is not None else ""
+        part = trace.turns[location.turn - 1].part(location.part)
+        value = quoted(location.range.of(part.text)) if part is not None else ""
         if is_made_up:
             message = f"{failed}, and the agent continued with {value}, which was not found earlier."
         else:
             message = f"{failed}, nothing repaired it, and the agent claims the opposite: {value}."
-        fault = Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO, against=failure)
-        yield fault.at(place.turn, place.part)
+        fault = Fault(rules.UNRECOVERED_ERROR, location.range, message, _SAY_SO, against=failure)
+        yield fault.at(location.turn, location.part)
 
 
 def _holds(sentence: Location, value: Location) -> bool:

@@ -45,7 +45,7 @@ def grouped(diagnostics: Iterable[Diagnostic], chain: Chain) -> list[DiagnosticG
 
     A trace that is not broken has no groups of several. Linear in the number of diagnostics.
     """
-    groups = by_cause(tuple(diagnostics), lambda one: one, is_broken=chain.status is Status.BROKEN)
+    groups = by_cause(tuple(diagnostics), lambda diagnostic: diagnostic, is_broken=chain.status is Status.BROKEN)
     return [DiagnosticGroup(first, tuple(more)) for first, *more in groups]
 
 
@@ -88,8 +88,8 @@ class Causes:
 def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
     """The causes of the diagnostics of a broken trace, found in one pass."""
     causes = Causes()
-    for one in diagnostics:
-        causes.add(one)
+    for diagnostic in diagnostics:
+        causes.add(diagnostic)
     return causes
 
 

@@ -17,9 +17,8 @@ from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinitio
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.text import Range, shared_prefix, shared_suffix, unquoted
-from weaklink.inspector.wire.events import WIRE_PREFIX
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.text import Range, plain_tags, shared_prefix, shared_suffix, unquoted
+from weaklink.inspector.wire.events import WIRE_PREFIX, stop_words
 
 _SUMMARY = re.compile(
     r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE
@@ -56,7 +55,7 @@ class _Difference(Struct, frozen=True):
     version: Turn | None
     is_gone: bool = False
 
-    def at(
+    def diagnostic(
         self, rule: Rule, message: str, part: str, here: Range | None = None, there: Range | None = None
     ) -> Diagnostic:
         """The diagnostic at `there` in the message (default: its start), against `here` in the turn (default: all)."""
@@ -71,13 +70,13 @@ class _Difference(Struct, frozen=True):
     def _place_of(self, part: str) -> tuple[str, Range]:
         """The part and its start; if it is missing, the part that followed it, or the end of the last part."""
         parts = self.version.parts if self.version is not None else ()
-        if not parts or (any(one.name == part for one in parts) and not self.is_gone):
+        if not parts or (any(sent.name == part for sent in parts) and not self.is_gone):
             return part, Range(0, 0)
         if self.is_gone:
             return parts[0].name, Range(0, 0)
-        names = [one.name for one in self.turn.parts]
+        names = [own.name for own in self.turn.parts]
         later = names[names.index(part) + 1 :] if part in names else []
-        following = next((one.name for one in parts if one.name in later), None)
+        following = next((sent.name for sent in parts if sent.name in later), None)
         end = len(parts[-1].text)
         return (following, Range(0, 0)) if following is not None else (parts[-1].name, Range(end, end))
 
@@ -88,11 +87,11 @@ class _Results(Struct, frozen=True):
     turns: Sequence[int]
     same: SameTexts
 
-    def earlier(self, read: str, place: _Difference) -> int | None:
+    def earlier(self, read: str, difference: _Difference) -> int | None:
         """The first turn before a request whose result is the one that the request shows for another call."""
-        others = (self.turns[index] for index in self.same.of(read) if self.turns[index] != place.number)
-        other = next(others, place.request) if read.strip() else place.request
-        return other if other < place.request else None
+        others = (self.turns[index] for index in self.same.of(read) if self.turns[index] != difference.number)
+        other = next(others, difference.request) if read.strip() else difference.request
+        return other if other < difference.request else None
 
 
 def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
@@ -104,25 +103,25 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
     before: ReadRequest | None = None
     tools: tuple[ToolDefinition, ...] | None = None
     offered_at = 0
-    for found in requests_of(turns):
-        number = found if isinstance(found, int) else found.turn
+    for request in requests_of(turns):
+        number = request if isinstance(request, int) else request.turn
         offered = (turns[number - 1].generation or Generation()).tools
-        if tools and offered != tools and (offered or not isinstance(found, int)):
+        if tools and offered != tools and (offered or not isinstance(request, int)):
             words = tools_difference(tools, offered)
             if words:
                 yield _tools_changed(_beginning(turns, number), words, _beginning(turns, offered_at))
         tools, offered_at = (offered, number) if offered else (tools, offered_at)
-        if isinstance(found, int):
+        if isinstance(request, int):
             before = None
             continue
-        for one in _versions(found, turns, results):
-            is_once = one.rule is rules.REASONING_DROPPED_FROM_HISTORY
+        for diagnostic in _versions(request, turns, results):
+            is_once = diagnostic.rule is rules.REASONING_DROPPED_FROM_HISTORY
             if not (is_once and is_reported):
-                yield one
+                yield diagnostic
             is_reported = is_reported or is_once
         if before is not None:
-            yield from _dropped(before, found, turns)
-        before = found
+            yield from _dropped(before, request, turns)
+        before = request
 
 
 def _versions(request: ReadRequest, turns: Sequence[Turn], results: _Results) -> Iterator[Diagnostic]:
@@ -131,23 +130,23 @@ def _versions(request: ReadRequest, turns: Sequence[Turn], results: _Results) ->
         version, number = message.version, message.turn
         if version is None or number is None:
             continue
-        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1], version)
-        match place.turn.role:
+        difference = _Difference(request.turn, request.kept + offset, number, turns[number - 1], version)
+        match difference.turn.role:
             case Role.ASSISTANT:
-                yield from _answer(place, version)
-                if _lacks_reasoning(place.turn, version):
-                    yield _reasoning(place, request.own[offset + 1 :], turns)
+                yield from _answer(difference, version)
+                if _lacks_reasoning(difference.turn, version):
+                    yield _reasoning(difference, request.own[offset + 1 :], turns)
             case Role.TOOL:
-                yield from _result(place, version, results)
+                yield from _result(difference, version, results)
             case Role.SYSTEM:
-                yield from _system(place, version)
+                yield from _system(difference, version)
             case Role.USER:
-                yield from _rewritten(place, version, without_injected)
+                yield from _rewritten(difference, version, without_injected)
 
 
-def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
-    turn = place.turn
-    texts, sent = ({part.name: part.text for part in one.parts} for one in (turn, version))
+def _answer(difference: _Difference, version: Turn) -> Iterator[Diagnostic]:
+    turn = difference.turn
+    texts, sent = ({part.name: part.text for part in answer.parts} for answer in (turn, version))
     named = {call.id: call for call in turn.calls if call.id}
     kept: list[CallHeader | None] = []
     for index, call in enumerate(version.calls):
@@ -160,20 +159,20 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
                     f"In the request, this answer has a call of {tool_named(call.name)} that the model did not make."
                 )
                 there = Range(0, len(sent.get(call.part, "")))
-                yield place.at(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0), there)
+                yield difference.diagnostic(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0), there)
         elif own.name != call.name or not same_arguments(texts.get(own.part, ""), sent.get(call.part, "")):
             wrote, read = quoted(texts.get(own.part, "")), quoted(sent.get(call.part, ""))
             model = f"The model called {tool_named(own.name)} with {wrote}"
-            message = f"{model}, and the request of turn {place.request} has {read}."
+            message = f"{model}, and the request of turn {difference.request} has {read}."
             there = Range(0, len(sent.get(call.part, "")))
-            yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
+            yield difference.diagnostic(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
     as_words = _calls_as_words(sent.get("text", "")) if len(kept) < len(turn.calls) else ()
     left_out = (own for own in turn.calls if own.id and own not in kept)
     gone = next((own for own in left_out if (own.name, unquoted(texts.get(own.part, ""))) not in as_words), None)
     if gone is not None:
-        message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
-        yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
-    yield from _rewritten(place, version, _without_reasoning)
+        message = f"The request of turn {difference.request} lacks the call of {tool_named(gone.name)} (dropped)."
+        yield difference.diagnostic(rules.HISTORY_REWRITTEN, message, gone.part)
+    yield from _rewritten(difference, version, _without_reasoning)
 
 
 def _calls_in_text(turn: Turn) -> bool:
@@ -194,61 +193,66 @@ def _requires_reasoning(generation: Generation) -> str | None:
     return _REQUIRES_REASONING.get(generation.api)
 
 
-def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
-    generation = turns[place.request - 1].generation
+def _reasoning(difference: _Difference, later: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
+    generation = turns[difference.request - 1].generation
     api = _requires_reasoning(generation) if generation is not None else None
-    roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in later if one.version or one.turn]
-    is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
+    roles = [(sent.version or turns[(sent.turn or 1) - 1]).role for sent in later if sent.version or sent.turn]
+    is_open = bool(difference.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
-        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it."
-        return place.at(rules.REQUIRED_REASONING_DROPPED, message, "reasoning")
-    message = f"The request of turn {place.request} lacks the reasoning of this answer."
-    return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
+        message = f"The request of turn {difference.request} lacks the reasoning of these calls; {api} requires it."
+        return difference.diagnostic(rules.REQUIRED_REASONING_DROPPED, message, "reasoning")
+    message = f"The request of turn {difference.request} lacks the reasoning of this answer."
+    return difference.diagnostic(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
 
 
-def _result(place: _Difference, version: Turn, results: _Results) -> Iterator[Diagnostic]:
-    own, read = _text_of(place.turn), _text_of(version)
-    found = result_difference(own, read)
-    if found is None:
+def _result(difference: _Difference, version: Turn, results: _Results) -> Iterator[Diagnostic]:
+    own, read = _text_of(difference.turn), _text_of(version)
+    change = result_difference(own, read)
+    if change is None:
         return
-    tool = tool_named(place.turn.result.name if place.turn.result else None)
-    tool = "the tool" if place.turn.result is None or not place.turn.result.name else tool
-    other = results.earlier(read, place)
+    tool = tool_named(difference.turn.result.name if difference.turn.result else None)
+    tool = "the tool" if difference.turn.result is None or not difference.turn.result.name else tool
+    other = results.earlier(read, difference)
     if other is not None:
-        message = f"The request of turn {place.request} shows the result of turn {other} as the result of this call."
-        yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
+        message = (
+            f"The request of turn {difference.request} shows the result of turn {other} as the result of this call."
+        )
+        yield difference.diagnostic(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
         return
-    rule, message = found.described(tool, f"turn {place.number} has")
-    where = Range(*found.other)
-    yield place.at(
-        rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*found.read)
+    rule, message = change.described(tool, f"turn {difference.number} has")
+    where = Range(*change.other)
+    yield difference.diagnostic(
+        rule, f"{message.removesuffix('.')} (request of turn {difference.request}).", "text", where, Range(*change.read)
     )
 
 
-def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
-    own, sent = _text_of(place.turn), _text_of(version)
+def _system(difference: _Difference, version: Turn) -> Iterator[Diagnostic]:
+    own, sent = _text_of(difference.turn), _text_of(version)
     if own.strip() == sent.strip():
         return
-    at = shared_prefix(own, sent)
-    end = len(own) - shared_suffix(own, sent, min(len(own), len(sent)) - at)
-    changed, now = quoted(own[at:end], 40), quoted(sent[at : len(sent) - (len(own) - end)], 40)
-    there = Range(at, max(len(sent) - (len(own) - end), at))
-    message = (
-        f"The system prompt in the request of turn {place.request} differs from character {at}: {changed} is now {now}."
-    )
-    yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), there)
+    start = shared_prefix(own, sent)
+    end = len(own) - shared_suffix(own, sent, min(len(own), len(sent)) - start)
+    changed, now = quoted(own[start:end], 40), quoted(sent[start : len(sent) - (len(own) - end)], 40)
+    there = Range(start, max(len(sent) - (len(own) - end), start))
+    prompt = f"The system prompt in the request of turn {difference.request}"
+    message = f"{prompt} differs from character {start}: {changed} is now {now}."
+    yield difference.diagnostic(rules.CACHE_PREFIX_BROKEN, message, "text", Range(start, max(end, start)), there)
 
 
-def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
-    own, sent = (without(_compared(one)).strip() for one in (place.turn, version))
-    if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
+def _rewritten(difference: _Difference, version: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
+    own, sent = (without(_compared(turn)).strip() for turn in (difference.turn, version))
+    if own == sent or same_text(own, sent) or (not sent and difference.turn.calls):
         return
-    if place.turn.role is Role.ASSISTANT and (sent.endswith(own) or added_observation(own, sent) is not None):
+    if difference.turn.role is Role.ASSISTANT and (sent.endswith(own) or added_observation(own, sent) is not None):
         return  # the client itself wrote the beginning of the answer, or added the result to the call
-    if place.turn.role is Role.ASSISTANT and (_prints_object(own, sent) or _adds_calls(place.turn, own, sent)):
+    if difference.turn.role is Role.ASSISTANT and (
+        _prints_object(own, sent) or plain_tags(own) == plain_tags(sent) or _adds_calls(difference.turn, own, sent)
+    ):
         return
-    message = f"The request of turn {place.request} has another version of this message: {quoted(sent)} (rewritten)."
-    yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
+    message = (
+        f"The request of turn {difference.request} has another version of this message: {quoted(sent)} (rewritten)."
+    )
+    yield difference.diagnostic(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
 
 
 def added_observation(own: str, sent: str) -> str | None:
@@ -284,14 +288,7 @@ def _adds_calls(turn: Turn, own: str, sent: str) -> bool:
     calls = _calls_as_words(sent)
     made = {unquoted(part.text) for part in turn.parts if part.name.startswith("call:")}
     is_known = all(arguments in made or arguments in unquoted(own) for _, arguments in calls)
-    return frame.strip() in {"", *_stop_words(turn)} and (bool(calls) or not listed.strip()) and is_known
-
-
-def _stop_words(turn: Turn) -> Sequence[str]:
-    """The stop words of an answer's request."""
-    parameters = parse_json(turn.generation.parameters) if turn.generation and turn.generation.parameters else None
-    stop = parameters.get("stop") if isinstance(parameters, dict) else None
-    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
+    return frame.strip() in {"", *stop_words(turn.generation)} and (bool(calls) or not listed.strip()) and is_known
 
 
 def _calls_as_words(text: str) -> Sequence[tuple[str, str]]:
@@ -331,33 +328,43 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
     if kept >= len(before):
         return
     earlier, later = before.messages()[kept:], now.messages()[kept:]
-    there = {one.turn for one in later if one.turn is not None}
+    there = {message.turn for message in later if message.turn is not None}
     gone = [
-        one.turn for one in earlier if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)
+        message.turn
+        for message in earlier
+        if message.turn is not None and message.turn not in there and not _is_own(turns, message.turn)
     ]
     if not gone:
         yield from _reordered(earlier, later, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
-    position = next(at for at, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
+    position = next(
+        index for index, message in enumerate(earlier) if message.turn == gone[0]
+    )  # what precedes it is still there
     following = later[position] if position < len(later) else None
     version = None if following is None else following.version or turns[(following.turn or 1) - 1]
-    place = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)
-    was = {one.turn for one in earlier}
-    new = (one.version or turns[(one.turn or 1) - 1] for one in later if one.turn is None or one.turn not in was)
+    difference = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)
+    was = {message.turn for message in earlier}
+    new = (
+        message.version or turns[(message.turn or 1) - 1]
+        for message in later
+        if message.turn is None or message.turn not in was
+    )
     summary = next(
-        (one for one in new if one.role in _ANNOUNCES and _SUMMARY.search(_text_of(one)[:_SUMMARY_WITHIN])), None
+        (turn for turn in new if turn.role in _ANNOUNCES and _SUMMARY.search(_text_of(turn)[:_SUMMARY_WITHIN])), None
     )
     what = f"turn {gone[0]}" if len(gone) == 1 else f"{len(gone)} messages, the first of turn {gone[0]}"
     name = _first_text_part(first)
     if summary is not None:
-        yield place.at(
+        yield difference.diagnostic(
             rules.HISTORY_COMPACTED,
             f"The request of turn {now.turn} has a summary in place of {what} (compacted).",
             name,
         )
     else:
-        yield place.at(rules.HISTORY_REWRITTEN, f"The request of turn {now.turn} lacks {what} (dropped).", name)
+        yield difference.diagnostic(
+            rules.HISTORY_REWRITTEN, f"The request of turn {now.turn} lacks {what} (dropped).", name
+        )
 
 
 def _is_own(turns: Sequence[Turn], number: int) -> bool:
@@ -371,17 +378,18 @@ def _first_text_part(turn: Turn) -> str:
 
 
 def _reordered(
-    earlier: Sequence[ReadMessage], later: Sequence[ReadMessage], place: _Difference, turns: Sequence[Turn]
+    earlier: Sequence[ReadMessage], later: Sequence[ReadMessage], difference: _Difference, turns: Sequence[Turn]
 ) -> Iterator[Diagnostic]:
-    expected = [one.turn for one in earlier if one.turn is not None]
-    order = [one.turn for one in later if one.turn in expected and one.turn is not None]
+    expected = [sent.turn for sent in earlier if sent.turn is not None]
+    order = [sent.turn for sent in later if sent.turn in expected and sent.turn is not None]
     if order == expected or sorted(order) != sorted(expected):
         return
-    at = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])
-    turn = turns[order[at] - 1]
-    place = _Difference(place.request, place.index + at, order[at], turn, None)
-    message = f"The request of turn {place.request} has turn {order[at]} before turn {expected[at]} (reordered)."
-    yield place.at(rules.HISTORY_REWRITTEN, message, _first_text_part(turn))
+    position = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])
+    turn = turns[order[position] - 1]
+    difference = _Difference(difference.request, difference.index + position, order[position], turn, None)
+    order_of_turns = f"turn {order[position]} before turn {expected[position]}"
+    message = f"The request of turn {difference.request} has {order_of_turns} (reordered)."
+    yield difference.diagnostic(rules.HISTORY_REWRITTEN, message, _first_text_part(turn))
 
 
 def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinition]) -> str:
@@ -395,7 +403,7 @@ def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinit
         *([f"removed {', '.join(quoted(name) for name in sorted(old - new)[:5])}"] if old - new else []),
     ]
     if not words:
-        is_order = len(was) == len(have) and all(one in have for one in was)
+        is_order = len(was) == len(have) and all(tool in have for tool in was)
         words = ["reordered"] if is_order else ["changed"]
     return "; ".join(words)
 
@@ -406,6 +414,6 @@ def _beginning(turns: Sequence[Turn], number: int) -> Location:
     return Location(number, parts[0].name if parts else "text", Range(0, 0))
 
 
-def _tools_changed(place: Location, words: str, before: Location) -> Diagnostic:
+def _tools_changed(location: Location, words: str, before: Location) -> Diagnostic:
     message = f"The tools of this request differ from those of the previous request: {words}."
-    return Fault(rules.TOOLS_CHANGED, place.range, message, against=before).at(place.turn, place.part)
+    return Fault(rules.TOOLS_CHANGED, location.range, message, against=before).at(location.turn, location.part)

@@ -12,9 +12,9 @@ Z_95 = NormalDist().inv_cdf(0.975)
 NOISE = 0.05
 """A difference with a p-value below this counts as more than noise."""
 
-_MOST_TABLES = 20_000
+_MAX_TABLES = 20_000
 _CLOSE = 1e-7  # two tables are equally rare if their weights differ by no more than rounding does
-_TINY, _CLOSE_STUDENT_T, _MOST = 1e-300, 3e-16, 500
+_TINY, _CLOSE_STUDENT_T, _MAX_TERMS = 1e-300, 3e-16, 500
 _HALVINGS = 200
 _NORMAL = NormalDist()
 
@@ -114,12 +114,12 @@ def exact_p(first: Share, second: Share) -> float:
     n, m = max(round(first.trials), 1), max(round(second.trials), 1)
     hits, others = min(round(first.hits), n), min(round(second.hits), m)
     low, high = max(0, hits + others - m), min(hits + others, n)
-    if high - low > _MOST_TABLES:
+    if high - low > _MAX_TABLES:
         pooled = (hits + others) / (n + m)
         return 2 * NormalDist().cdf(-abs(hits / n - others / m) / sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
     weights = _weights(n, m, hits + others, range(low, high + 1))
     as_rare = weights[hits - low] * (1 + _CLOSE)
-    return min(sum(one for one in weights if one <= as_rare) / sum(weights), 1.0)
+    return min(sum(weight for weight in weights if weight <= as_rare) / sum(weights), 1.0)
 
 
 def _weights(n: int, m: int, hits: int, possible: range) -> list[float]:
@@ -135,9 +135,9 @@ def _weights(n: int, m: int, hits: int, possible: range) -> list[float]:
 
 def _newcombe(first: Share, second: Share) -> Interval:
     p, q = first.value, second.value
-    one, other = wilson(first), wilson(second)
-    low = p - q - sqrt((p - one.low) ** 2 + (other.high - q) ** 2)
-    high = p - q + sqrt((one.high - p) ** 2 + (q - other.low) ** 2)
+    p_interval, q_interval = wilson(first), wilson(second)
+    low = p - q - sqrt((p - p_interval.low) ** 2 + (q_interval.high - q) ** 2)
+    high = p - q + sqrt((p_interval.high - p) ** 2 + (q - q_interval.low) ** 2)
     return Interval(low, high)
 
 
@@ -176,18 +176,18 @@ def regularised_beta(x: float, a: float, b: float) -> float:
 def _continued_fraction(x: float, a: float, b: float) -> float:
     """DLMF 8.17.22, by Lentz's method as modified by Thompson and Barnett (1986): no denominator becomes 0."""
     c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
-    found = d
-    for m in range(1, _MOST):
+    fraction = d
+    for m in range(1, _MAX_TERMS):
         for term in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
             d = 1 / _off_zero(1 + term * d)
             c = _off_zero(1 + term / c)
-            found *= c * d
+            fraction *= c * d
         if abs(c * d - 1) < _CLOSE_STUDENT_T:
             break
-    return found
+    return fraction
 
 
 def _off_zero(value: float) -> float:

@@ -199,8 +199,8 @@ def addresses(text: str) -> Sequence[str]:
 
 def numbers(text: str) -> Iterator[str]:
     """The integer parts of the numbers in an answer, except those of one digit."""
-    found = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
-    return (match[0] for match, _ in zip(found, range(_MAX_VALUES), strict=False))
+    matches = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
+    return (match[0] for match, _ in zip(matches, range(_MAX_VALUES), strict=False))
 
 
 def identifiers(step: Step) -> Iterator[str]:
@@ -239,21 +239,21 @@ class InventedValues:
 
     def invented(self, failed: Step) -> str | None:
         """A value that the agent made up in place of what the step should have returned, in lower case."""
-        found = self._invention(failed)
-        return None if found is None else found[0]
+        invention = self._invention(failed)
+        return None if invention is None else invention[0]
 
     def as_written(self, failed: Step) -> str | None:
         """That value as the agent wrote it."""
-        place = self.place(failed)
-        part = None if place is None else self._facts.trace.turns[place.turn - 1].part(place.part)
-        return self.invented(failed) if place is None or part is None else place.range.of(part.text)
+        location = self.location_of(failed)
+        part = None if location is None else self._facts.trace.turns[location.turn - 1].part(location.part)
+        return self.invented(failed) if location is None or part is None else location.range.of(part.text)
 
-    def place(self, failed: Step) -> Location | None:
+    def location_of(self, failed: Step) -> Location | None:
         """The location where the agent first wrote that value; None if there is none, or it is unclear."""
-        found = self._invention(failed)
-        if found is None:
+        invention = self._invention(failed)
+        if invention is None:
             return None
-        value, turn, step = found
+        value, turn, step = invention
         part = self._facts.trace.turns[turn - 1].part("text" if step is None else step.location.part)
         if part is None:
             return None
@@ -276,9 +276,9 @@ class InventedValues:
             if step.location.turn > self._facts.step_turns[first] or (is_line and runs_shell(step.call)):
                 break  # a command brings no ids: another port or name in the next one is the agent's choice
             passed = (value for value in identifiers(step) if not self._is_composed(value))
-            found = self._made_up(passed, turn=step.location.turn, since=failed.location.turn)
-            if found is not None:
-                return found, step.location.turn, step
+            made_up = self._made_up(passed, turn=step.location.turn, since=failed.location.turn)
+            if made_up is not None:
+                return made_up, step.location.turn, step
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
@@ -286,13 +286,13 @@ class InventedValues:
         looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
         if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
-        found = self._made_up(numbers_said, turn=answer.turn, since=failed.location.turn)
-        if found is None and effect is not None and (computes(failed, effect) or effect.kind is EffectKind.READ):
-            found = self._made_up_decimal(failed)
-        if found is None:
+        made_up = self._made_up(numbers_said, turn=answer.turn, since=failed.location.turn)
+        if made_up is None and effect is not None and (computes(failed, effect) or effect.kind is EffectKind.READ):
+            made_up = self._made_up_decimal(failed)
+        if made_up is None:
             return None
         last = self._facts.steps[-1]
-        return found, answer.turn, last if is_terminal(last.call.name) else None
+        return made_up, answer.turn, last if is_terminal(last.call.name) else None
 
     def _is_composed(self, value: str) -> bool:
         """Whether an e-mail address has both its parts from the user: "invite tom@ and eva@, both at b.example"."""
@@ -333,10 +333,10 @@ class InventedValues:
         texts = [
             part.text for turn in self._facts.trace.turns if turn.role is not Role.ASSISTANT for part in turn.parts
         ]
-        found = (
+        known = (
             number for text in reversed(texts) for number in _ANY_NUMBER.findall(_THOUSANDS.sub("", text[:20_000]))
         )
-        return tuple(dict.fromkeys(map(float, islice(found, _MAX_VALUES))))
+        return tuple(dict.fromkeys(map(float, islice(known, _MAX_VALUES))))
 
     def is_used(self, failed: Step) -> bool:
         """Whether a later call contains a value that this step's result was the first to contain."""
@@ -396,13 +396,13 @@ class InventedValues:
         texts = (
             step.result.content for step in reversed(self._facts.steps) if step.is_good and step.result is not None
         )
-        found = (number for text in texts for number in _ANY_NUMBER.findall(_THOUSANDS.sub("", text[:20_000])))
-        return tuple(dict.fromkeys(map(float, islice(found, _MAX_VALUES))))
+        brought = (number for text in texts for number in _ANY_NUMBER.findall(_THOUSANDS.sub("", text[:20_000])))
+        return tuple(dict.fromkeys(map(float, islice(brought, _MAX_VALUES))))
 
     @cached_property
     def _appearances(self) -> FirstAppearances:
         ends = (step.result_location for step in self._facts.steps if ends_run(step.call))
-        return FirstAppearances(self._facts.trace, frozenset(place.turn for place in ends if place is not None))
+        return FirstAppearances(self._facts.trace, frozenset(end.turn for end in ends if end is not None))
 
     @cached_property
     def _last_passed(self) -> dict[str, int]:
@@ -420,15 +420,18 @@ def _is_derived(number: str, known: Sequence[float]) -> bool:
     """Whether a number is a known one, rounded or in per cent, or one that two known ones give."""
     value, places = float(number), len(number.partition(".")[2])
     few = known[:_MAX_KNOWN]
-    pairs = ((one, other) for one in few for other in few)
+    pairs = ((left, right) for left in few for right in few)
     given = (
         result
-        for one, other in pairs
-        for result in (one + other, one - other, one * other, one / other if other else one, (one + other) / 2)
+        for left, right in pairs
+        for result in (left + right, left - right, left * right, left / right if right else left, (left + right) / 2)
     )
     close = 0.6 * 10**-places
     return any(
-        abs(abs(result) - value) <= close for base in (known, given) for one in base for result in (one, 100 * one)
+        abs(abs(result) - value) <= close
+        for base in (known, given)
+        for candidate in base
+        for result in (candidate, 100 * candidate)
     )
 
 

@@ -16,7 +16,7 @@ from weaklink.inspector.model import RecordedRun, Role, Trace, Turn
 JOINED = "joined:"
 """Prefix of the source of a run that came from another trace; the source in that trace follows."""
 
-_SHORTEST_ID = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
+_MIN_ID_CHARS = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
 
 
 class NotOneSessionError(WeaklinkError):
@@ -43,7 +43,7 @@ class _AnsweredCall(Struct, frozen=True):
 
     def may_be(self, other: "_AnsweredCall") -> bool:
         """Whether both may be the same call: same name, and no different ids unless both are from one response."""
-        is_one_response = len(self.response) >= _SHORTEST_ID and self.response == other.response
+        is_one_response = len(self.response) >= _MIN_ID_CHARS and self.response == other.response
         return self.name == other.name and (is_one_response or not (self.id and other.id))
 
 
@@ -78,8 +78,10 @@ def _is_joined(turn: Turn) -> bool:
 
 
 def _shared_id(first: Trace, second: Trace, calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> str:
-    ids = {one.value for one in first.external_ids} & {one.value for one in second.external_ids}
-    ids = ids or _long({one.id for one in calls} & {one.id for one in others})
+    ids = {external_id.value for external_id in first.external_ids} & {
+        external_id.value for external_id in second.external_ids
+    }
+    ids = ids or _long({call.id for call in calls} & {call.id for call in others})
     ids = ids or _long(_responses(first) & _responses(second))
     if not ids:
         raise NotOneSessionError("cannot join the two traces: they share no session, response or call id")
@@ -92,7 +94,7 @@ def _responses(trace: Trace) -> set[str | None]:
 
 def _long(ids: set[str | None]) -> set[str]:
     """The ids that are too long to be reused in several sessions."""
-    return {one for one in ids if one is not None and len(one) >= _SHORTEST_ID}
+    return {id_ for id_ in ids if id_ is not None and len(id_) >= _MIN_ID_CHARS}
 
 
 def _answered(trace: Trace) -> Iterator[_AnsweredCall]:
@@ -105,32 +107,39 @@ def _answered(trace: Trace) -> Iterator[_AnsweredCall]:
             open_ += [(call.id, call.name or "", texts.get(call.part, ""), response) for call in turn.calls]
         elif turn.role is Role.TOOL and open_:
             id_ = turn.result.call_id if turn.result is not None else None
-            at = next((at for at, call in enumerate(open_) if id_ is not None and call[0] == id_), None)
-            if at is None and id_ is None:
-                at = 0
-            if at is not None:
-                yield _AnsweredCall(*open_.pop(at), index)
+            position = next((number for number, call in enumerate(open_) if id_ is not None and call[0] == id_), None)
+            if position is None and id_ is None:
+                position = 0
+            if position is not None:
+                yield _AnsweredCall(*open_.pop(position), index)
 
 
 def _aligned(calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> list[tuple[_AnsweredCall, _AnsweredCall]]:
     pairs: dict[int, _AnsweredCall] = {}
     left = list(others)
-    by_id = {one.id: one for one in others if one.id}
-    for at, call in enumerate(calls):
-        found = by_id.pop(call.id, None) if call.id else None
-        if found is not None:
-            left.remove(found)
-            pairs[at] = found
+    by_id = {other.id: other for other in others if other.id}
+    for index, call in enumerate(calls):
+        match = by_id.pop(call.id, None) if call.id else None
+        if match is not None:
+            left.remove(match)
+            pairs[index] = match
     for is_exact in (True, False):
-        for at, call in enumerate(calls):
-            if at in pairs:
+        for index, call in enumerate(calls):
+            if index in pairs:
                 continue
-            same = (one for one in left if call.may_be(one))
-            found = next((one for one in same if not is_exact or same_arguments(one.arguments, call.arguments)), None)
-            if found is not None:
-                left.remove(found)
-                pairs[at] = found
-    return [(calls[at], other) for at, other in sorted(pairs.items())]
+            same = (candidate for candidate in left if call.may_be(candidate))
+            match = next(
+                (
+                    candidate
+                    for candidate in same
+                    if not is_exact or same_arguments(candidate.arguments, call.arguments)
+                ),
+                None,
+            )
+            if match is not None:
+                left.remove(match)
+                pairs[index] = match
+    return [(calls[index], other) for index, other in sorted(pairs.items())]
 
 
 def _run_of(other: Turn, call: _AnsweredCall) -> RecordedRun:

@@ -92,8 +92,8 @@ class _NamedTexts:
         for turn, text in self.texts[self._in_files :]:
             words = {word for word in text.split() if "." in word} - self._words if "." in text else set()
             self._words |= words
-            found = (name.casefold() for name in _FILE_NAME.findall(" ".join(words)) if "." in name)
-            for name in set(found) - self._names:
+            names = (name.casefold() for name in _FILE_NAME.findall(" ".join(words)) if "." in name)
+            for name in set(names) - self._names:
                 self._names.add(name)
                 stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
                 self._files.setdefault(stem, []).append((name, turn))

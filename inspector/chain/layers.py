@@ -28,17 +28,17 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
-_MARKER = 400  # code points: the longest text that an agent puts in place of what it removed
+_MAX_MARKER_CHARS = 400  # code points: the longest text that an agent puts in place of what it removed
 _BETWEEN_BLOCKS = ("\n", "", "\n\n")
-_FEWEST_KEPT = 8
-_DEEPEST = 200
+_MIN_KEPT_CHARS = 8
+_MAX_DEPTH = 200
 _MAX_CONTENTS = 10_000  # objects, lists and strings of a JSON value that are compared with another one
 _WRAPPER = "content="  # how LangChain's printed form of a message begins
-_NOT_KEPT = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
+_UNRECORDED_OUTPUTS = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
 _FILLER = "*"  # redaction replaces each character of a secret with this
 _Canonical: TypeAlias = object
-_SHORTEST_VALUE = 3  # code points of a value that is searched for
-_LONGEST_KEY = 80
+_MIN_VALUE_CHARS = 3  # code points of a value that is searched for
+_MAX_KEY_CHARS = 80
 _CAUSES = (
     rules.CALL_INVENTED_BY_SERVER,
     rules.ARGUMENTS_CHANGED_BY_SERVER,
@@ -78,7 +78,7 @@ _PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not recor
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
 
-class PlacedTexts:
+class PartTexts:
     """The texts of a trace by location: parts of turns, of requests and of runs.
 
     Only the messages of one request are in memory at a time, so look locations up in the order of their turns.
@@ -88,24 +88,24 @@ class PlacedTexts:
         self._turns = trace.turns
         self._near: tuple[int, list[ReadMessage]] = (0, [])
 
-    def at(self, place: Location) -> str:
+    def at(self, location: Location) -> str:
         """The whole text of the part that contains a location; empty if the trace has no such part."""
-        if not 0 < place.turn <= len(self._turns):
+        if not 0 < location.turn <= len(self._turns):
             return ""
-        turn = self._turns[place.turn - 1]
-        part = turn.part(place.part)
+        turn = self._turns[location.turn - 1]
+        part = turn.part(location.part)
         if part is not None:
             return part.text
-        if place.part in (RUN_RESULT, RUN_ARGUMENTS):
+        if location.part in (RUN_RESULT, RUN_ARGUMENTS):
             run = turn.run
-            return "" if run is None else (run.result if place.part == RUN_RESULT else run.arguments) or ""
-        return self._sent(place) if place.part.startswith(SENT_PART) else ""
+            return "" if run is None else (run.result if location.part == RUN_RESULT else run.arguments) or ""
+        return self._sent(location) if location.part.startswith(SENT_PART) else ""
 
-    def _sent(self, place: Location) -> str:
-        number, _, name = place.part.removeprefix(SENT_PART).partition(":")
-        if self._near[0] != place.turn:
-            request = self._requests.get(place.turn)
-            self._near = place.turn, [] if request is None else request.messages()
+    def _sent(self, location: Location) -> str:
+        number, _, name = location.part.removeprefix(SENT_PART).partition(":")
+        if self._near[0] != location.turn:
+            request = self._requests.get(location.turn)
+            self._near = location.turn, [] if request is None else request.messages()
         messages = self._near[1]
         index = int(number) - 1 if number.isdecimal() else -1
         if not 0 <= index < len(messages):
@@ -117,7 +117,7 @@ class PlacedTexts:
 
     @cached_property
     def _requests(self) -> dict[int, ReadRequest]:
-        return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
+        return {request.turn: request for request in requests_of(self._turns) if not isinstance(request, int)}
 
 
 class ServerReply(Struct, frozen=True):
@@ -142,20 +142,22 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
     repeated: list[tuple[ToolCall, ToolCall]] = []
     changed: list[tuple[ToolCall, ToolCall]] = []
     for call in written:
-        found = next((one for one in left if same_call(call, one)), None)
-        if found is None:
+        match = next((candidate for candidate in left if same_call(call, candidate)), None)
+        if match is None:
             rest.append(call)
         else:
-            left.remove(found)
-            repeated.append((call, found))
+            left.remove(match)
+            repeated.append((call, match))
     lost: list[ToolCall] = []
     for call in rest:
-        found = next((one for one in left if one.name == call.name and _is_retyped(one, call)), None)
-        if found is None:
+        match = next(
+            (candidate for candidate in left if candidate.name == call.name and _is_retyped(candidate, call)), None
+        )
+        if match is None:
             lost.append(call)
         else:
-            left.remove(found)
-            changed.append((call, found))
+            left.remove(match)
+            changed.append((call, match))
     return ServerReply(tuple(repeated), tuple(lost), tuple(changed), tuple(left) if repeated and not lost else ())
 
 
@@ -172,18 +174,18 @@ def same_call(written: ToolCall, parsed: ToolCall) -> bool:
 
 
 def _same_parameter(written: Json, parsed: Json) -> bool:
-    texts = [one if isinstance(one, str) else write_json(one) for one in (written, parsed)]
+    texts = [value if isinstance(value, str) else write_json(value) for value in (written, parsed)]
     if isinstance(written, str) and isinstance(parsed, str):
         return texts[0].strip() == texts[1].strip()
     return same_arguments(*texts)
 
 
-def _is_retyped(one: ToolCall, other: ToolCall) -> bool:
+def _is_retyped(call: ToolCall, other: ToolCall) -> bool:
     """Whether two calls are versions of the same call: one of their values is equal, except perhaps for its type."""
-    if not isinstance(one.arguments, dict) or not isinstance(other.arguments, dict):
+    if not isinstance(call.arguments, dict) or not isinstance(other.arguments, dict):
         return False
-    shared = one.arguments.keys() & other.arguments.keys()
-    return any(_bare(one.arguments[key]) == _bare(other.arguments[key]) for key in shared)
+    shared = call.arguments.keys() & other.arguments.keys()
+    return any(_bare(call.arguments[key]) == _bare(other.arguments[key]) for key in shared)
 
 
 def _bare(value: object) -> str:
@@ -198,23 +200,23 @@ def server_differences(
     `drafts` is the text of the calls that the model drafted in its reasoning: some servers return them.
     """
     headers = {id(call): header for call, header in zip(parsed, turn.calls, strict=False)}
-    for call, one in reply.changed:
-        wrote, has = quoted(call.raw_arguments), quoted(one.raw_arguments)
+    for call, server_call in reply.changed:
+        wrote, has = quoted(call.raw_arguments), quoted(server_call.raw_arguments)
         message = f"The model wrote {wrote} for {tool_named(call.name)}, and the server's reply has {has}."
         against = Location(number, "text", call.range)
-        fault = Fault(rules.ARGUMENTS_CHANGED_BY_SERVER, one.range, message, against=against)
-        yield fault.at(number, headers[id(one)].part)
-    for call, one in () if reply.invented else reply.repeated:
+        fault = Fault(rules.ARGUMENTS_CHANGED_BY_SERVER, server_call.range, message, against=against)
+        yield fault.at(number, headers[id(server_call)].part)
+    for call, server_call in () if reply.invented else reply.repeated:
         message = f"The server's reply has the call of {tool_named(call.name)} twice: here and in its calls."
-        against = Location(number, headers[id(one)].part, one.range)
+        against = Location(number, headers[id(server_call)].part, server_call.range)
         yield Fault(rules.CALL_DELIVERED_TWICE, call.range, message, against=against).at(number, "text")
-    for one in reply.invented:
-        is_drafted = one.name is not None and one.name in drafts
+    for server_call in reply.invented:
+        is_drafted = server_call.name is not None and server_call.name in drafts
         how = "that the model only drafted in its reasoning" if is_drafted else "that the model's text does not have"
-        message = f"The server's reply has a call of {tool_named(one.name)} {how}."
+        message = f"The server's reply has a call of {tool_named(server_call.name)} {how}."
         against = Location(number, "text", Range(0, 0))
-        yield Fault(rules.CALL_INVENTED_BY_SERVER, one.range, message, against=against).at(
-            number, headers[id(one)].part
+        yield Fault(rules.CALL_INVENTED_BY_SERVER, server_call.range, message, against=against).at(
+            number, headers[id(server_call)].part
         )
 
 
@@ -228,21 +230,26 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
     returned = [(step, came) for step, turn in placed if turn.run is not None and (came := turn.run.comparable()[1])]
     same = SameTexts(lambda: (text for _, text in returned))
     for step, turn in placed:
-        run, place = turn.run, step.result_location
-        assert place is not None, "only answered steps are placed"
+        run, location = turn.run, step.result_location
+        assert location is not None, "only answered steps are placed"
         if run is None:
             if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
-                yield _not_executed(step, place)
+                yield _not_executed(step, location)
             continue
         ran, came = run.comparable()
         if ran is not None and not same_run(ran, step.call.raw_arguments):
-            yield _other_arguments(step, run, place)
+            yield _other_arguments(step, run, location)
         text = turn.part("text")
-        if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
+        if came is not None and came not in _UNRECORDED_OUTPUTS and text is not None and step.result is not None:
             read = step.result.content
-            if (found := result_difference(came, read)) is not None:
-                other = next((one for one, _ in map(returned.__getitem__, same.of(read)) if one is not step), None)
-                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
+            if (difference := result_difference(came, read)) is not None:
+                other = next(
+                    (candidate for candidate, _ in map(returned.__getitem__, same.of(read)) if candidate is not step),
+                    None,
+                )
+                yield (
+                    _mixed_up(step, location, came, other) if other else _result_diagnostic(step, location, difference)
+                )
 
 
 def is_recorded_here(turn: Turn) -> bool:
@@ -275,38 +282,38 @@ def _same_command(ran: str, called: str) -> bool:
     return bool(words == command)
 
 
-def _not_executed(step: Step, place: Location) -> Diagnostic:
+def _not_executed(step: Step, location: Location) -> Diagnostic:
     """The diagnostic is at the beginning of the result, before which the run would have been."""
     message = (
         f"This call of {tool_named(step.call.name)} has no recorded run, although other runs of the tool are recorded."
     )
-    start = Range(place.range.start, place.range.start)
-    return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(place.turn, place.part)
+    start = Range(location.range.start, location.range.start)
+    return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(location.turn, location.part)
 
 
-def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnostic:
+def _other_arguments(step: Step, run: RecordedRun, location: Location) -> Diagnostic:
     wrote = quoted(step.call.raw_arguments)
     ran = quoted(run.arguments or "")
     message = f"The model called {tool_named(step.call.name)} with {wrote}, and the agent ran it with {ran}."
     where = Range(0, len(run.arguments or ""))
     fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, where, message, against=step.location)
-    return fault.at(place.turn, RUN_ARGUMENTS)
+    return fault.at(location.turn, RUN_ARGUMENTS)
 
 
-def _mixed_up(step: Step, place: Location, own: str, other: Step) -> Diagnostic:
+def _mixed_up(step: Step, location: Location, own: str, other: Step) -> Diagnostic:
     theirs = f"the result of {tool_named(other.call.name)} in turn {other.location.turn}"
     message = f"The result shown for this call of {tool_named(step.call.name)} is {theirs}."
-    against = Location(place.turn, RUN_RESULT, Range(0, len(own)))
-    fault = Fault(rules.RESULT_ATTACHED_TO_OTHER_CALL, place.range, message, against=against)
-    return fault.at(place.turn, place.part)
+    against = Location(location.turn, RUN_RESULT, Range(0, len(own)))
+    fault = Fault(rules.RESULT_ATTACHED_TO_OTHER_CALL, location.range, message, against=against)
+    return fault.at(location.turn, location.part)
 
 
-def _result_diagnostic(step: Step, place: Location, found: "ResultDifference") -> Diagnostic:
-    rule, message = found.described(tool_named(step.call.name), "the tool returned")
-    where = Range(*found.read).moved(place.range.start)
-    where = where if where.end <= place.range.end else place.range
-    against = Location(place.turn, RUN_RESULT, Range(*found.other))
-    return Fault(rule, where, message, against=against).at(place.turn, place.part)
+def _result_diagnostic(step: Step, location: Location, difference: "ResultDifference") -> Diagnostic:
+    rule, message = difference.described(tool_named(step.call.name), "the tool returned")
+    where = Range(*difference.read).moved(location.range.start)
+    where = where if where.end <= location.range.end else location.range
+    against = Location(location.turn, RUN_RESULT, Range(*difference.other))
+    return Fault(rule, where, message, against=against).at(location.turn, location.part)
 
 
 class ResultDifference:
@@ -326,7 +333,9 @@ class ResultDifference:
         self.read = (head + prefix, head + len(read) - suffix)
         self.other = (start + prefix, start + len(other) - suffix)
         marker = len(read) - self.kept
-        self.is_cut = self.kept >= _FEWEST_KEPT and self.lost > marker and marker <= _MARKER and self.lost > 1
+        self.is_cut = (
+            self.kept >= _MIN_KEPT_CHARS and self.lost > marker and marker <= _MAX_MARKER_CHARS and self.lost > 1
+        )
 
     def described(self, tool: str, who: str) -> tuple[Rule, str]:
         """The rule, and the sentence that states this case."""
@@ -346,8 +355,8 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
     bare = _without_decoration(without_injected(read))
     if bare is not None and same_text(other, bare):
         return None
-    found = ResultDifference(other, read)
-    return found if found.is_cut else _cut_blocks(other, read) or found
+    difference = ResultDifference(other, read)
+    return difference if difference.is_cut else _cut_blocks(other, read) or difference
 
 
 def _cut_blocks(other: str, read: str) -> ResultDifference | None:
@@ -355,18 +364,21 @@ def _cut_blocks(other: str, read: str) -> ResultDifference | None:
     blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
     if len(blocks) < 2:
         return None
-    found = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda one: one.kept)
-    found.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
-    return found if found.is_cut else None
+    difference = max(
+        (ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS),
+        key=lambda candidate: candidate.kept,
+    )
+    difference.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
+    return difference if difference.is_cut else None
 
 
 def _head(text: str) -> int:
     """The start of a result's own text, after white space and what agents write before it (`_HEADS`)."""
-    at = len(text) - len(text.lstrip())
+    start = len(text) - len(text.lstrip())
     for head in _HEADS:
-        found = head.match(text, at)
-        at = found.end() if found else at
-    return at + len(text[at:]) - len(text[at:].lstrip())
+        match = head.match(text, start)
+        start = match.end() if match else start
+    return start + len(text[start:]) - len(text[start:].lstrip())
 
 
 def _without_decoration(text: str) -> str | None:
@@ -392,18 +404,18 @@ def without_injected(text: str) -> str:
     return text
 
 
-def same_text(one: str, other: str) -> bool:
+def same_text(text: str, other: str) -> bool:
     """Whether two texts of a result mean the same: white space at the ends, JSON escapes and wrappers are ignored."""
-    one, other = one.strip(), other.strip()
-    if one == other or _masked_alike(one, other):
+    text, other = text.strip(), other.strip()
+    if text == other or _masked_alike(text, other):
         return True
-    if not one or not other:
+    if not text or not other:
         return False
-    if one[0] not in '[{"' and other[0] not in '[{"':
-        return _is_wrapped(one, other) or _is_wrapped(other, one)
-    if _text_of(one) == _text_of(other) or _contains(one, other) or _contains(other, one):
+    if text[0] not in '[{"' and other[0] not in '[{"':
+        return _is_wrapped(text, other) or _is_wrapped(other, text)
+    if _text_of(text) == _text_of(other) or _contains(text, other) or _contains(other, text):
         return True
-    return _contains_blocks(one, other) or _contains_blocks(other, one)
+    return _contains_blocks(text, other) or _contains_blocks(other, text)
 
 
 class SameTexts:
@@ -482,7 +494,10 @@ def _contains(wrapper: str, text: str) -> bool:
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
-    return any(one == text if isinstance(one, str) else bare is not None and one == bare for one in _contents(value))
+    return any(
+        content == text if isinstance(content, str) else bare is not None and content == bare
+        for content in _contents(value)
+    )
 
 
 def _contents(value: _Canonical) -> Iterator[_Canonical]:
@@ -490,13 +505,13 @@ def _contents(value: _Canonical) -> Iterator[_Canonical]:
     stack: list[object] = [value]
     seen = 0
     while stack and seen < _MAX_CONTENTS:
-        one = stack.pop()
+        node = stack.pop()
         seen += 1
-        if isinstance(one, str):
-            yield one.strip()
-        elif isinstance(one, tuple) and len(one) == 2 and one[0] in ("object", "list"):
-            yield one
-            stack += [member[1] for member in one[1]] if one[0] == "object" else list(one[1])
+        if isinstance(node, str):
+            yield node.strip()
+        elif isinstance(node, tuple) and len(node) == 2 and node[0] in ("object", "list"):
+            yield node
+            stack += [member[1] for member in node[1]] if node[0] == "object" else list(node[1])
 
 
 def _contains_blocks(wrapper: str, text: str) -> bool:
@@ -519,7 +534,7 @@ def _blocks(value: object) -> list[str]:
     """The texts of a list of text blocks; empty if the value is anything else."""
     if not isinstance(value, tuple) or value[0] != "list":
         return []
-    blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
+    blocks = [dict(element[1]) for element in value[1] if isinstance(element, tuple) and element[0] == "object"]
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return texts if len(texts) == len(value[1]) else []
 
@@ -534,16 +549,16 @@ def _text_of(text: str) -> object:
     return text if value is None else value
 
 
-def same_arguments(one: str, other: str) -> bool:
+def same_arguments(text: str, other: str) -> bool:
     """Whether two texts of arguments have the same value.
 
     5.0 equals 5; white space, key order and escapes are ignored, duplicate keys are not; an empty text equals `{}`.
     """
-    if one == other or _masked_alike(one, other):
+    if text == other or _masked_alike(text, other):
         return True
-    left, right = _value(one.strip() or "{}"), _value(other.strip() or "{}")
+    left, right = _value(text.strip() or "{}"), _value(other.strip() or "{}")
     if left is None or right is None:
-        return one.strip() == other.strip()
+        return text.strip() == other.strip()
     return _unwrapped(left) == _unwrapped(right)
 
 
@@ -557,7 +572,7 @@ def _unwrapped(value: _Canonical) -> _Canonical:
 def _value(text: str) -> _Canonical | None:
     """The value of a JSON text in a form that compares as in `same_arguments`; None for invalid or too deep JSON."""
     try:
-        return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _DEEPEST)
+        return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _MAX_DEPTH)
     except (ValueError, RecursionError, ArithmeticError):
         return None
 
@@ -571,9 +586,9 @@ def _canonical(value: object, depth: int) -> _Canonical:
         raise RecursionError("a value is nested too deep")
     match value:
         case _Pairs():
-            return "object", tuple(sorted(((key, _canonical(one, depth - 1)) for key, one in value), key=_key))
+            return "object", tuple(sorted(((key, _canonical(member, depth - 1)) for key, member in value), key=_key))
         case list():
-            return "list", tuple(_canonical(one, depth - 1) for one in value)
+            return "list", tuple(_canonical(element, depth - 1) for element in value)
         case None:
             return ("null",)
         case bool():
@@ -585,21 +600,23 @@ def _key(member: tuple[str, _Canonical]) -> str:
     return member[0]
 
 
-def _masked_alike(one: str, other: str) -> bool:
+def _masked_alike(text: str, other: str) -> bool:
     """Whether texts differ only in characters that one of them masks; both must have the same length."""
-    if len(one) != len(other) or not (_is_masked(one) or _is_masked(other)):
+    if len(text) != len(other) or not (_is_masked(text) or _is_masked(other)):
         return False
-    return all(left == right or _FILLER in (left, right) for left, right in zip(one, other, strict=True))
+    return all(left == right or _FILLER in (left, right) for left, right in zip(text, other, strict=True))
 
 
 def _is_masked(text: str) -> bool:
     return _FILLER * 4 in text
 
 
-def without_consequences(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
+def without_consequences(diagnostics: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
     """The diagnostics without those of `rule` on calls that the server lost: their missing results follow from that."""
-    places = {one.location for one in lost if one.rule is rules.CALL_LOST_BY_SERVER}
-    return [one for one in found if one.rule is not rule or one.location not in places]
+    places = {diagnostic.location for diagnostic in lost if diagnostic.rule is rules.CALL_LOST_BY_SERVER}
+    return [
+        diagnostic for diagnostic in diagnostics if diagnostic.rule is not rule or diagnostic.location not in places
+    ]
 
 
 def with_layer_causes(
@@ -623,33 +640,38 @@ def with_layer_causes(
 
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
     """The first difference that arose before the model read the step's result, in words."""
-    for one in differences:
-        is_earlier = not one.location.part.startswith(SENT_PART)
-        if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
-            words = one.fault.message.removesuffix(".")
-            yield f"the cause is the {one.rule.owner}, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
+    for difference in differences:
+        is_earlier = not difference.location.part.startswith(SENT_PART)
+        if difference.rule in _CAUSES and is_earlier and _is_at_step(difference.place_in_turn, step):
+            words = difference.fault.message.removesuffix(".")
+            rule = difference.rule
+            yield f"the cause is the {rule.owner}, at the layer {rule.layer}: {words[:1].lower()}{words[1:]}"
             return
 
 
-def _is_at_step(place: Location, step: Step) -> bool:
-    places = (one for one in (step.location, step.result_location) if one is not None)
+def _is_at_step(location: Location, step: Step) -> bool:
+    places = (of_step for of_step in (step.location, step.result_location) if of_step is not None)
     return any(
-        (place.turn, place.part) == (one.turn, one.part)
-        and place.range.start <= one.range.end
-        and one.range.start <= place.range.end
-        for one in places
+        (location.turn, location.part) == (of_step.turn, of_step.part)
+        and location.range.start <= of_step.range.end
+        and of_step.range.start <= location.range.end
+        for of_step in places
     )
 
 
 def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
     """The value that a call made up or lacks, if it was in a text that the call's request no longer contains."""
-    keys = list(dict.fromkeys(key for key in _missing_keys(turns, step, flow) if 1 < len(key) <= _LONGEST_KEY))
+    keys = list(dict.fromkeys(key for key in _missing_keys(turns, step, flow) if 1 < len(key) <= _MAX_KEY_CHARS))
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
-    read = {one.turn: one.version or turns[one.turn - 1] for one in request.messages() if one.turn is not None}
-    others = [one.version for one in request.messages() if one.turn is None and one.version is not None]
-    prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
+    read = {
+        message.turn: message.version or turns[message.turn - 1]
+        for message in request.messages()
+        if message.turn is not None
+    }
+    others = [message.version for message in request.messages() if message.turn is None and message.version is not None]
+    prompt = "\n".join(_whole_text(version) for version in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):
         turn = turns[number - 1]
         is_input = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
@@ -664,9 +686,9 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
 
 def _missing_keys(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
     """The names of arguments that the call made up, and of required arguments that it lacks."""
-    for one in flow.of(step.number):
-        if not one.origins and not one.is_trivial:
-            yield one.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    for argument in flow.of(step.number):
+        if not argument.origins and not argument.is_trivial:
+            yield argument.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     generation = turns[step.location.turn - 1].generation
     given = step.call.arguments
     if generation is None or not isinstance(given, dict):
@@ -681,20 +703,20 @@ def _missing_keys(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator
 def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None, frozenset[int]]:
     """The request that a turn answers, and the turns that earlier requests contained."""
     seen: set[int] = set()
-    for found in requests_of(turns):
-        if isinstance(found, int):
+    for request in requests_of(turns):
+        if isinstance(request, int):
             continue
-        if found.turn == number:
-            return found, frozenset(seen)
-        seen.update(one.turn for one in found.own if one.turn is not None)
+        if request.turn == number:
+            return request, frozenset(seen)
+        seen.update(message.turn for message in request.own if message.turn is not None)
     return None, frozenset()
 
 
 def _contains_lost(text: str, key: str, prompt: str) -> bool:
     """Whether a text states a value for the key that the prompt does not contain."""
     stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
-    values = [found[1] for found in stated.finditer(text)]
-    return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)
+    values = [match[1] for match in stated.finditer(text)]
+    return any(len(value) >= _MIN_VALUE_CHARS and value not in prompt for value in values)
 
 
 def _whole_text(turn: Turn) -> str:

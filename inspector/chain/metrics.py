@@ -257,11 +257,11 @@ def tallies_of(numbers: Mapping[str, int]) -> dict[str, Tally]:
 
 def added(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
     """The tallies of all, measure by measure."""
-    found: dict[str, Tally] = {}
+    sums: dict[str, Tally] = {}
     for tallies in groups:
         for name, tally in tallies.items():
-            found[name] = found[name] + tally if name in found else tally
-    return found
+            sums[name] = sums[name] + tally if name in sums else tally
+    return sums
 
 
 def _is_alike(measure: Measure, tally: Tally) -> bool:

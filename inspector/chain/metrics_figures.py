@@ -23,7 +23,7 @@ ENDINGS = (
 """The names that `TraceFigures.numbers` maps to 1 or 0."""
 
 _ANY_ITEM = "*"
-_LONGEST_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
+_MAX_LATENCY_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
 
 
 class CallCounts(Struct, frozen=True):
@@ -155,7 +155,7 @@ def figures_of(
         calling_turns=len(turns),
         parallel_turns=sum(calls > 1 for calls in turns.values()),
         tools=dict(tools),
-        codes=dict(Counter(one.rule.code for one in diagnostics)),
+        codes=dict(Counter(diagnostic.rule.code for diagnostic in diagnostics)),
         violations=tuple(counter.violations(chain.steps)),
         broken=chain.broken,
         abort_reason=chain.abort_reason,
@@ -174,9 +174,9 @@ class _CallCounter:
     ) -> None:
         self._faults = CallFaults(diagnostics)
         self._unchecked: defaultdict[tuple[int, str], list[Range]] = defaultdict(list)
-        for one in diagnostics:
-            if one.rule is schema.SCHEMA_NOT_CHECKED:
-                self._unchecked[one.location.turn, one.location.part].append(one.location.range)
+        for diagnostic in diagnostics:
+            if diagnostic.rule is schema.SCHEMA_NOT_CHECKED:
+                self._unchecked[diagnostic.location.turn, diagnostic.location.part].append(diagnostic.location.range)
         self._schemas = _schemas(trace, definitions)
         self._latencies = _latencies_ms(trace, steps)
 
@@ -201,12 +201,12 @@ class _CallCounter:
 
     def violations(self, steps: Sequence[Step]) -> Iterator[SchemaViolationCount]:
         """The schema violations of the calls, the most frequent first."""
-        found = Counter(
+        counts = Counter(
             (step.call.name or "", _without_indices(fault.fault.path or ""), fault.rule.code)
             for step in steps
             for fault in self._broken(step)
         )
-        for (tool, path, code), times in sorted(found.items(), key=lambda one: (-one[1], one[0])):
+        for (tool, path, code), times in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])):
             yield SchemaViolationCount(tool, path, code, times)
 
     def _broken(self, step: Step) -> list[Diagnostic]:
@@ -215,9 +215,9 @@ class _CallCounter:
     def _is_checked(self, step: Step) -> bool:
         if step.call.name is None or step.call.name not in self._schemas.get(step.location.turn, frozenset()):
             return False
-        place, mine = (step.location.turn, step.location.part), step.location.range
-        left_out = self._unchecked.get(place, ())
-        return not any(mine.start <= one.start and one.end <= mine.end for one in left_out)
+        part_key, mine = (step.location.turn, step.location.part), step.location.range
+        left_out = self._unchecked.get(part_key, ())
+        return not any(mine.start <= unchecked.start and unchecked.end <= mine.end for unchecked in left_out)
 
 
 def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) -> dict[int, frozenset[str]]:
@@ -227,7 +227,7 @@ def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) ->
         is_input = number <= len(trace.turns) and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER)
         if tool.parameters is not None and is_input:
             in_texts[number].add(tool.name)
-    found: dict[int, frozenset[str]] = {}
+    by_turn: dict[int, frozenset[str]] = {}
     defined: frozenset[str] = frozenset()
     seen: dict[int, frozenset[str]] = {}
     for number, turn in enumerate(trace.turns, 1):
@@ -236,15 +236,15 @@ def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) ->
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and id(tools) not in seen:
             seen[id(tools)] = frozenset(tool.name for tool in tools if tool.parameters is not None)
-        found[number] = seen[id(tools)] if tools else defined
-    return found
+        by_turn[number] = seen[id(tools)] if tools else defined
+    return by_turn
 
 
 def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
     """How long each call's result took, from the end of its turn to the next request, if both were recorded."""
     in_turn = Counter(step.location.turn for step in steps)
     following = _following_starts_s(trace)
-    found: dict[int, int] = {}
+    latencies_ms: dict[int, int] = {}
     for step in steps:
         if step.location.turn > len(trace.turns):  # an inspection may be of a longer version of the trace
             continue
@@ -253,20 +253,20 @@ def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
         began_s = following[step.location.turn - 1]
         if ended_s is None or began_s is None or step.result is None or in_turn[step.location.turn] > 1:
             continue
-        if 0 <= began_s - ended_s < _LONGEST_S:
-            found[step.number] = round(1000 * (began_s - ended_s))
-    return found
+        if 0 <= began_s - ended_s < _MAX_LATENCY_S:
+            latencies_ms[step.number] = round(1000 * (began_s - ended_s))
+    return latencies_ms
 
 
 def _following_starts_s(trace: Trace) -> list[float | None]:
     """For each turn, when the next generation after it began."""
-    found: list[float | None] = []
+    starts_s: list[float | None] = []
     began_s: float | None = None
     for turn in reversed(trace.turns):
-        found.append(began_s)
+        starts_s.append(began_s)
         if turn.generation is not None:
             began_s = _recorded_s(turn.generation.started)
-    return found[::-1]
+    return starts_s[::-1]
 
 
 def _recorded_s(instant: Instant | None) -> float | None:

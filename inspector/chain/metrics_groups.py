@@ -141,7 +141,7 @@ class FigureGroups:
         if GroupKey.TOOL in self._by:
             for tool in figures.tools:
                 yield key_values(self._by, keys, tool=tool), figures.numbers_of(tool)
-        elif (key := next((one for one in self._by if one in MANY_VALUED), None)) is not None:
+        elif (key := next((group_key for group_key in self._by if group_key in MANY_VALUED), None)) is not None:
             values = VALUES_OF_CODES.get(key)
             of_codes = (values[code] for code in figures.codes if code in values) if values else figures.codes
             for value in dict.fromkeys(of_codes):
@@ -171,8 +171,8 @@ class FigureSlices:
 
     def all(self) -> list[Slice]:
         """The slices: steps in their order, anything else by how many traces they have."""
-        found = [Slice(keys, value, n) for keys, counts in self._counts.items() for value, n in counts.items()]
-        return sorted_slices(found, self._aspect)
+        slices = [Slice(keys, value, n) for keys, counts in self._counts.items() for value, n in counts.items()]
+        return sorted_slices(slices, self._aspect)
 
 
 def check_slices(by: Sequence[GroupKey]) -> None:
@@ -206,8 +206,8 @@ def in_order(groups: Iterator[GroupFigures]) -> list[GroupFigures]:
 def sorted_slices(slices: Sequence[Slice], aspect: Aspect) -> list[Slice]:
     """The slices in the order of lists: steps by number, anything else by how many traces they have."""
     if aspect is Aspect.STEP:
-        return sorted(slices, key=lambda one: (one.keys, int(one.value)))
-    return sorted(slices, key=lambda one: (one.keys, -one.traces, one.value))
+        return sorted(slices, key=lambda slice_: (slice_.keys, int(slice_.value)))
+    return sorted(slices, key=lambda slice_: (slice_.keys, -slice_.traces, slice_.value))
 
 
 def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code: str = "") -> tuple[str, ...]:
@@ -246,8 +246,8 @@ def compared_groups(
         for name in COMPARED
         if group.tally(name).trials and baseline.tally(name).trials
     ]
-    adjusted = iter(holm([found.p for _, _, found in pairs if found is not None]))
+    adjusted = iter(holm([compared.p for _, _, compared in pairs if compared is not None]))
     return [
-        MeasureComparison(measure, group, baseline, found, None if found is None else next(adjusted))
-        for measure, group, found in pairs
+        MeasureComparison(measure, group, baseline, compared, None if compared is None else next(adjusted))
+        for measure, group, compared in pairs
     ]

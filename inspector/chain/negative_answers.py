@@ -144,7 +144,7 @@ def _says_no_of_target(effect: Effect, text: str) -> bool:
     """Whether all that a program which asks printed is that its operand is not so: `/mnt/x is not a mountpoint`."""
     line = text.strip()
     name = effect.command.operands[-1] if effect.command is not None and effect.command.operands else ""
-    denial = _IS_NOT.fullmatch(line) if len(line) <= _LONGEST_NO else None
+    denial = _IS_NOT.fullmatch(line) if len(line) <= _MAX_NEGATIVE_CHARS else None
     return bool(name) and denial is not None and name.casefold() in denial["subject"].casefold()
 
 
@@ -333,12 +333,12 @@ def _denies_in_data(call: ToolCall, effect: Effect, text: str) -> bool:
     tool = bare_name(call.name or "")
     if tool.endswith("_exists") and text.strip() == "false":
         return True
-    if _ONE_FALSE.fullmatch(text[:_LONGEST_NO]) and _ASKS_IN_SQL.search(call.raw_arguments[:HEAD]):
+    if _ONE_FALSE.fullmatch(text[:_MAX_NEGATIVE_CHARS]) and _ASKS_IN_SQL.search(call.raw_arguments[:HEAD]):
         return True
     is_lookup = is_search(tool)
     if not (is_lookup or (effect.kind in (EffectKind.PROBE, EffectKind.READ) and not effect.targets)):
         return effect.kind is EffectKind.PROBE and _finds_none(text)
-    if _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _finds_none(text):
+    if _NO_ENTRIES.fullmatch(text[:_MAX_NEGATIVE_CHARS]) is not None or _finds_none(text):
         return True
     if is_lookup and _is_empty_page(text):
         return True
@@ -353,7 +353,7 @@ def _denies_first(call: ToolCall, text: str, about: frozenset[str]) -> bool:
     may be before it. With words in `about` the member's name must have one of them.
     """
     passed = call.arguments.items() if isinstance(call.arguments, dict) else ()
-    fields = {key: value for key, value in _members_of(text, _LONGEST_NO).items() if (key, value) not in passed}
+    fields = {key: value for key, value in _members_of(text, _MAX_NEGATIVE_CHARS).items() if (key, value) not in passed}
     name, value = next(iter(fields.items()), ("", None))
     if value is not False or name.startswith(_OF_OUTCOME) or len(fields) > _MAX_REASONS:
         return False
@@ -364,7 +364,7 @@ def _denies_first(call: ToolCall, text: str, about: frozenset[str]) -> bool:
 
 def _is_empty_page(text: str) -> bool:
     """Whether an object has nothing but empty lists, the number 0 and words about them."""
-    values = list(_members_of(text, 2 * _LONGEST_NO).values())
+    values = list(_members_of(text, 2 * _MAX_NEGATIVE_CHARS).values())
     words = (value for value in values if value not in ([], 0, None))
     return [] in values and all(isinstance(value, str) and value.count(" ") > 1 for value in words)
 
@@ -391,7 +391,7 @@ _NO_ENTRIES = lazy_pattern(
     r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|(?<=_ms": )\d+|(?<=_ms":)\d+|'
     r'"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
-_LONGEST_NO = 200
+_MAX_NEGATIVE_CHARS = 200
 _OF_OUTCOME = ("success", "ok", "succeeded", "error")
 _MAX_REASONS = 4
 _ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
@@ -406,7 +406,7 @@ def _prints_verdict(effects: tuple[Effect, ...]) -> bool:
     """Whether the last program of a line is code that prints one expression, a question to an interpreter."""
     command = effects[-1].command if effects else None
     code = inline_code(command.words) if command is not None else None
-    return code is not None and _PRINTS_ONE.search(code[-_LONGEST_NO:]) is not None
+    return code is not None and _PRINTS_ONE.search(code[-_MAX_NEGATIVE_CHARS:]) is not None
 
 
 _PRINTS_ONE = lazy_pattern(r"(?:^|[;\n])\s*(?:print|puts|console\.log)\b ?\(?[^;\n]{1,160}\)?\s*;?\s*\Z")

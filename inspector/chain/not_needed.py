@@ -337,7 +337,7 @@ class Necessity:
         words = {word.casefold() for word in (program, *effect.subject.split())} - {""}
         named = (word for _, text in self._facts.user_texts for word in _WORD.findall(text))
         return any(
-            name.startswith(word) and len(name) - len(word) < _LONGEST_ENDING for name in named for word in words
+            name.startswith(word) and len(name) - len(word) < _ENDING_LIMIT_CHARS for name in named for word in words
         )
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
@@ -446,7 +446,7 @@ _NOT_FETCHED = lazy_pattern(
 )
 
 
-_LONGEST_ENDING = 4  # "tests", "linting" for `test`, `lint`; "Dockerfile" is no `docker`
+_ENDING_LIMIT_CHARS = 4  # "tests", "linting" for `test`, `lint`; "Dockerfile" is no `docker`
 _VERIFYING = frozenset(("build", "plan", "validate", "compile", "config", "check", "test"))
 # What a machine lacks that a check needs.
 _NOT_READY = lazy_pattern(

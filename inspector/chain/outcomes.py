@@ -29,7 +29,7 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
 from weaklink.inspector.chain.known_paths import KnownPaths
-from weaklink.inspector.chain.pairing import Pairing, PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall, Pairing
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.refusals import never_ran
 from weaklink.inspector.chain.result_kinds import Failure, Judgement, ResultEvidence, kind_of_result
@@ -70,11 +70,11 @@ from weaklink.inspector.text import without_terminal_sequences
 PATTERN_SEARCH_LIMIT = 65_536
 """How much of a result's beginning, and of its end, is searched, in code points."""
 
-_LONGEST = 400
+_MAX_LINE_CHARS = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP[/ ]\d)')
-_LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
+_MAX_EMPTY_CHARS, _CACHE_SIZE = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
 _UNKNOWN_TOOL = "T401"
@@ -100,8 +100,8 @@ class ErrorPatterns:
             if len(text) <= 2 * PATTERN_SEARCH_LIMIT
             else (text[:PATTERN_SEARCH_LIMIT], text[-PATTERN_SEARCH_LIMIT:])
         )
-        found = (pattern.search(end) for pattern in self._patterns for end in ends)
-        return next((_line(match) for match in found if match is not None), None)
+        matches = (pattern.search(end) for pattern in self._patterns for end in ends)
+        return next((_line(match) for match in matches if match is not None), None)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -120,9 +120,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _line(match: re.Match[str]) -> str:
     text = match.string
-    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _LONGEST // 2)
+    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _MAX_LINE_CHARS // 2)
     end = text.find("\n", match.start())
-    return text[start : min(end if end >= 0 else len(text), start + _LONGEST)].strip()
+    return text[start : min(end if end >= 0 else len(text), start + _MAX_LINE_CHARS)].strip()
 
 
 @memoized
@@ -171,10 +171,10 @@ def _error_of(result: ToolResult, call: ToolCall | None) -> Failure | None:
 def _is_value(layers: Sequence[Any], text: str) -> bool:
     """Whether a text is one word, out of an object that has several members more."""
     outer = layers[-2] if text is layers[-1] else None
-    return isinstance(outer, dict) and len(outer) > _FEWEST_MEMBERS and " " not in text.strip()
+    return isinstance(outer, dict) and len(outer) > _MAX_WRAPPER_MEMBERS and " " not in text.strip()
 
 
-_FEWEST_MEMBERS = 2
+_MAX_WRAPPER_MEMBERS = 2
 
 
 def _stated_failure(
@@ -305,7 +305,7 @@ def _words_of(text: str, code: int | None) -> str:
 
 def is_empty(result: ToolResult) -> bool:
     """Whether a result is empty: no text, or null, `""`, `{}` or `[]`, also within a template's wrapper."""
-    if len(result.content) > _LONGEST_EMPTY:
+    if len(result.content) > _MAX_EMPTY_CHARS:
         return False
     layers = _layers(result.content)
     if any(isinstance(layer, dict) and states_success(layer) for layer in layers):
@@ -318,10 +318,10 @@ def _layers(content: str) -> Sequence[Any]:
     """A result's text and its nested contents: the JSON in a text, the body in an envelope."""
     if _MAY_BE_JSON.match(content) is None:
         return (content,)
-    return _short_layers(content) if len(content) <= _LONGEST_EMPTY else tuple(_unwrapped(content))
+    return _short_layers(content) if len(content) <= _MAX_EMPTY_CHARS else tuple(_unwrapped(content))
 
 
-@lru_cache(_MOST_KEPT)  # a result is checked for an error, and later for emptiness
+@lru_cache(_CACHE_SIZE)  # a result is checked for an error, and later for emptiness
 def _short_layers(content: str) -> Sequence[Any]:
     return tuple(_unwrapped(content))
 
@@ -394,9 +394,9 @@ def steps_of(
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
         acting = structs.replace(placed, call=runs.original(placed.call))
         runs.add(placed.call, answer.result if answer is not None else None)
-        found = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
+        judgement = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
         codes = [fault.rule.code for fault in faults.of(placed.location, trace)]
-        outcome = _outcome(placed, codes, found, is_answered=answer is not None, went_on_after=went_on_after)
+        outcome = _outcome(placed, codes, judgement, is_answered=answer is not None, went_on_after=went_on_after)
         yield Step(
             number,
             placed.call,
@@ -404,10 +404,10 @@ def steps_of(
             outcome,
             answer.result if answer else None,
             answer.location if answer else None,
-            found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
-            error=found.words if found and found.kind is not ResultKind.PROBE else None,
-            result_kind=found.kind if found else None,
-            rules=(found.rule,) if found else (),
+            judgement.certainty if judgement and outcome is StepOutcome.ERROR_RESULT else None,
+            error=judgement.words if judgement and judgement.kind is not ResultKind.PROBE else None,
+            result_kind=judgement.kind if judgement else None,
+            rules=(judgement.rule,) if judgement else (),
         )
 
 
@@ -442,7 +442,7 @@ _KIND_OUTCOMES = MappingProxyType(
 
 
 def _outcome(
-    placed: PlacedCall, codes: Sequence[str], found: Judgement | None, *, is_answered: bool, went_on_after: int
+    placed: LocatedCall, codes: Sequence[str], judgement: Judgement | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
     if not placed.call.valid or any(code.startswith(SYNTAX_CODES) for code in codes):
         return StepOutcome.MALFORMED
@@ -450,8 +450,8 @@ def _outcome(
         return StepOutcome.UNKNOWN_TOOL
     if any(code.startswith(_SCHEMA) for code in codes):
         return StepOutcome.INVALID
-    if found is not None:
-        return _KIND_OUTCOMES[found.kind]
+    if judgement is not None:
+        return _KIND_OUTCOMES[judgement.kind]
     if is_answered or ends_run(placed.call):
         return StepOutcome.OK
     is_lost = CALL_LOST_BY_SERVER.code in codes
@@ -459,7 +459,7 @@ def _outcome(
 
 
 def judged_result(
-    placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
+    placed: LocatedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
     judgement = _UNDECIDED if patterns else _judged_alone(placed.call, result)
@@ -510,7 +510,7 @@ def plain_result(result: ToolResult) -> ToolResult:
     """
     content = without_terminal_sequences(result.content.removeprefix("\ufeff"))
     content = content.replace("\r\n", "\n") if "\r" in content else content
-    for _ in range(_MOST_REMINDERS):
+    for _ in range(_MAX_REMINDERS):
         before, opener, reminder = content.rpartition("<system-reminder>")
         if not opener or not before.strip() or not reminder.rstrip().endswith("</system-reminder>"):
             break
@@ -587,8 +587,8 @@ _SIGNS = (
     "not_exec",
 )
 """Case-folded substrings of what the other rules can find in a JSON object on one line."""
-_MOST_REMINDERS = 8
-_FEWEST_WORDS = 8  # a shorter answer of a tool that changes something may be a denial
+_MAX_REMINDERS = 8
+_MIN_ANSWER_WORDS = 8  # a shorter answer of a tool that changes something may be a denial
 
 
 def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
@@ -606,7 +606,7 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     folded = text.casefold()
     if any(sign in folded for sign in _SIGNS) or len(text.splitlines()) > 1 or fails_within(text):
         return False
-    if kind_of(call.name) is ToolKind.WRITES and len(text.split()) < _FEWEST_WORDS:
+    if kind_of(call.name) is ToolKind.WRITES and len(text.split()) < _MIN_ANSWER_WORDS:
         return False
     value = _decoded(text)
     if not isinstance(value, dict) or not ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):

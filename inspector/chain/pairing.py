@@ -11,17 +11,17 @@ from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Location
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import Role, ToolCall, ToolResult, Turn, arguments_key
 
-_MOST_SEARCHED = 1 << 20  # characters of earlier turns that are searched for a quoted call, the latest first
+_MAX_SEARCHED_CHARS = 1 << 20  # characters of earlier turns that are searched for a quoted call, the latest first
 
 
-class PlacedCall(Struct, frozen=True):
+class LocatedCall(Struct, frozen=True):
     """A call and its location."""
 
     call: ToolCall
     location: Location
 
 
-class PlacedResult(Struct, frozen=True):
+class LocatedResult(Struct, frozen=True):
     """A result and its location."""
 
     result: ToolResult
@@ -35,13 +35,13 @@ class Pairing(Struct, frozen=True):
     calls in `pairs` that were attempted in a shape that their format does not parse.
     """
 
-    pairs: tuple[tuple[PlacedCall, PlacedResult | None], ...]
-    orphans: tuple[PlacedResult, ...]
-    repeated_ids: tuple[PlacedCall, ...] = ()
+    pairs: tuple[tuple[LocatedCall, LocatedResult | None], ...]
+    orphans: tuple[LocatedResult, ...]
+    repeated_ids: tuple[LocatedCall, ...] = ()
     attempts: frozenset[Location] = frozenset()
 
 
-def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
+def with_attempts(pairing: Pairing, attempts: Iterable[LocatedCall]) -> Pairing:
     """The pairing with calls added that were attempted in a shape that their format does not parse, in trace order.
 
     A result without a call answers the nearest attempt before it: a server or client did parse that shape.
@@ -49,8 +49,8 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
     placed = sorted(attempts, key=_place)
     if not placed:
         return pairing
-    answers: dict[int, PlacedResult] = {}
-    orphans: list[PlacedResult] = []
+    answers: dict[int, LocatedResult] = {}
+    orphans: list[LocatedResult] = []
     for orphan in pairing.orphans:
         index = bisect_left(placed, orphan.location, key=_place) - 1
         while index >= 0 and index in answers:
@@ -61,15 +61,15 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
             answers[index] = orphan
     pairs = [*pairing.pairs, *((call, answers.get(index)) for index, call in enumerate(placed))]
     pairs.sort(key=lambda pair: pair[0].location)
-    known = frozenset(one.location for one in placed)
+    known = frozenset(attempt.location for attempt in placed)
     return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
-def _place(placed: PlacedCall | PlacedResult) -> Location:
+def _place(placed: LocatedCall | LocatedResult) -> Location:
     return placed.location
 
 
-def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
+def pair(events: Iterable[LocatedCall | LocatedResult]) -> Pairing:
     """Pair the calls and results of a trace, given in its order. Ids may be reused, as real logs do.
 
     Results are assigned in rounds: all calls since the last results, then all results before the next call. A result
@@ -81,25 +81,25 @@ def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
     matcher = _ResultMatcher()
     for event in events:
         match event:
-            case PlacedCall():
+            case LocatedCall():
                 matcher.take_call(event)
-            case PlacedResult():
+            case LocatedResult():
                 matcher.results.append(event)
     return matcher.finish()
 
 
 class _ResultMatcher(Struct):
-    calls: list[PlacedCall] = field(default_factory=list)
-    answers: dict[int, PlacedResult] = field(default_factory=dict)
-    results: list[PlacedResult] = field(default_factory=list)
-    orphans: list[PlacedResult] = field(default_factory=list)
-    repeated: list[PlacedCall] = field(default_factory=list)
+    calls: list[LocatedCall] = field(default_factory=list)
+    answers: dict[int, LocatedResult] = field(default_factory=dict)
+    results: list[LocatedResult] = field(default_factory=list)
+    orphans: list[LocatedResult] = field(default_factory=list)
+    repeated: list[LocatedCall] = field(default_factory=list)
     open_by_id: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     left_open: list[int] = field(default_factory=list)
     left_by_name: defaultdict[str | None, list[int]] = field(default_factory=lambda: defaultdict(list))
     round_start: int = 0
 
-    def take_call(self, placed: PlacedCall) -> None:
+    def take_call(self, placed: LocatedCall) -> None:
         if self.results:
             self._match()
         call_id = placed.call.id
@@ -133,8 +133,8 @@ class _ResultMatcher(Struct):
         self.results = []
         self.round_start = len(self.calls)
 
-    def _by_id(self, results: list[PlacedResult]) -> list[PlacedResult]:
-        by_id: defaultdict[str | None, list[PlacedResult]] = defaultdict(list)
+    def _by_id(self, results: list[LocatedResult]) -> list[LocatedResult]:
+        by_id: defaultdict[str | None, list[LocatedResult]] = defaultdict(list)
         for placed in results:
             by_id[placed.result.call_id].append(placed)
         left = by_id.pop(None, [])
@@ -164,7 +164,7 @@ class _ResultMatcher(Struct):
     def _are_of_one_turn(self, index: int, other: int) -> bool:
         return self.calls[index].location.turn == self.calls[other].location.turn
 
-    def _by_name(self, results: list[PlacedResult]) -> list[PlacedResult]:
+    def _by_name(self, results: list[LocatedResult]) -> list[LocatedResult]:
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         for index in self._open_of_round():
             name = self.calls[index].call.name
@@ -179,14 +179,14 @@ class _ResultMatcher(Struct):
                 left.append(placed)
         return left
 
-    def _by_order(self, results: list[PlacedResult]) -> list[PlacedResult]:
+    def _by_order(self, results: list[LocatedResult]) -> list[LocatedResult]:
         """Assign the results in order; one with an id can only answer a call without an id."""
         foreign = [placed for placed in results if placed.result.call_id is not None]
         bare = [index for index in self._open_of_round() if self.calls[index].call.id is None]
         left = self._in_order(foreign, bare)
         return left + self._in_order([p for p in results if p.result.call_id is None], self._open_of_round())
 
-    def _in_order(self, results: list[PlacedResult], open_now: list[int]) -> list[PlacedResult]:
+    def _in_order(self, results: list[LocatedResult], open_now: list[int]) -> list[LocatedResult]:
         """Too few results go to the latest turn's calls, first to those that a server can parse."""
         if len(results) < len(open_now):
             open_now = sorted(sorted(open_now, key=self._priority)[: len(results)])
@@ -206,11 +206,11 @@ class _ResultMatcher(Struct):
 
     def _from_earlier_rounds(self, result: ToolResult) -> int | None:
         stacks = [self.left_open] if result.name is None else [self.left_by_name[result.name], self.left_by_name[None]]
-        found = (self._nearest_open(stack) for stack in stacks)
-        return max((index for index in found if index is not None and self._may_answer(result, index)), default=None)
+        nearest = (self._nearest_open(stack) for stack in stacks)
+        return max((index for index in nearest if index is not None and self._may_answer(result, index)), default=None)
 
 
-def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
+def _elements(placed: LocatedResult, calls: int) -> Iterator[LocatedResult]:
     """The elements of a result that is a JSON list with one element for each of several calls, else nothing.
 
     LLaMA-Factory's `observation` after several calls of one `function_call` is such a list (hiyouga/LLaMA-Factory,
@@ -226,10 +226,11 @@ def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
         return
     is_exact = len(result.content) == len(whole)
     for item in items:
-        place = item.range.moved(whole.start) if is_exact else whole
+        element_range = item.range.moved(whole.start) if is_exact else whole
         text = item.scalar if isinstance(item.scalar, str) else item.range.of(result.content)
-        yield PlacedResult(
-            structs.replace(result, content=text, range=place), structs.replace(placed.location, range=place)
+        yield LocatedResult(
+            structs.replace(result, content=text, range=element_range),
+            structs.replace(placed.location, range=element_range),
         )
 
 
@@ -242,21 +243,27 @@ class EchoFilter:
         self._made: set[tuple[str | None, str]] = set()
         self._inputs: list[str] = []
 
-    def take(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
+    def add(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
         """Add a turn and the calls in it."""
         self._calls += calls
         if turn.role in (Role.USER, Role.TOOL):
             self._inputs += (part.text for part in turn.parts if part.name == "text")
 
-    def without(self, found: Iterable[Diagnostic], text: str, of_turn: Sequence[ToolCall]) -> Iterator[Diagnostic]:
+    def without(
+        self, diagnostics: Iterable[Diagnostic], text: str, of_turn: Sequence[ToolCall]
+    ) -> Iterator[Diagnostic]:
         """The diagnostics of one text, except those of echoes; `of_turn` are the calls made properly in its turn."""
         made = None
-        for diagnostic in found:
+        for diagnostic in diagnostics:
             call = diagnostic.fault.call
             if call is None:
                 yield diagnostic
                 continue
-            made = made if made is not None else {(one.name, arguments_key(one.arguments)) for one in of_turn}
+            made = (
+                made
+                if made is not None
+                else {(made_call.name, arguments_key(made_call.arguments)) for made_call in of_turn}
+            )
             if not self._is_echo(call, text, made):
                 yield diagnostic
 
@@ -276,7 +283,7 @@ class EchoFilter:
 
     def _is_in_inputs(self, written: str) -> bool:
         """Whether the user or a tool wrote exactly these words before."""
-        room = _MOST_SEARCHED
+        room = _MAX_SEARCHED_CHARS
         for text in reversed(self._inputs):
             if room < len(text):
                 return False

@@ -21,7 +21,7 @@ from weaklink.inspector.chain.data_flow import DataFlow, trace_values, with_depe
 from weaklink.inspector.chain.endings import abort_reason, stopped_by_user
 from weaklink.inspector.chain.faults import argument_diagnostics, empty_results
 from weaklink.inspector.chain.outcomes import judged_result
-from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult
+from weaklink.inspector.chain.pairing import LocatedCall, LocatedResult
 from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
@@ -31,7 +31,7 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import BodyState, FinishReason, Generation, Role, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
 
-_MOST_BYTES = 4  # of a code point in UTF-8
+_MAX_BYTES_PER_CODE_POINT = 4  # in UTF-8
 _SURELY_FREE = 0.8  # below this share of the window, R603 cannot apply
 _SETTINGS_OF_CHECKS = ("hink", "reason", "num_ctx")
 """Parts of the names of all request settings that a check of reasoning or of the context reads."""
@@ -39,7 +39,7 @@ _SETTINGS_OF_CHECKS = ("hink", "reason", "num_ctx")
 
 def plain_chain(
     trace: Trace,
-    events: Iterable[PlacedCall | PlacedResult],
+    events: Iterable[LocatedCall | LocatedResult],
     definitions: Iterable[Location],
     context_window: int | None = None,
 ) -> Chain | None:
@@ -115,7 +115,7 @@ def _is_small(turns: Sequence[Turn], context_window: int | None) -> bool:
             generation = turn.generation
             code_points += sum([len(tool.raw) for tool in generation.tools])
             tokens += len(generation.tools)
-    tokens += _MOST_BYTES * code_points // BYTES_PER_TOKEN
+    tokens += _MAX_BYTES_PER_CODE_POINT * code_points // BYTES_PER_TOKEN
     return tokens < _SURELY_FREE * (CONTEXT_WINDOW if context_window is None else context_window)
 
 
@@ -124,7 +124,7 @@ def _ends_with_words(trace: Trace) -> bool:
     last = trace.turns[-1] if trace.turns else None
     if last is None or last.role is not Role.ASSISTANT:
         return False
-    if trace.external_ids and any(one.name == RECORDING_ID for one in trace.external_ids):
+    if trace.external_ids and any(external_id.name == RECORDING_ID for external_id in trace.external_ids):
         return False
     return bool(last.calls) or any(part.text.strip() for part in last.parts)
 
@@ -132,37 +132,37 @@ def _ends_with_words(trace: Trace) -> bool:
 class _Round(Struct):
     """Calls, and the results that follow them."""
 
-    calls: list[PlacedCall] = field(default_factory=list)
-    results: list[PlacedResult] = field(default_factory=list)
+    calls: list[LocatedCall] = field(default_factory=list)
+    results: list[LocatedResult] = field(default_factory=list)
 
 
 def _pairs_in_order(
-    events: Iterable[PlacedCall | PlacedResult], last_turn: int
-) -> list[tuple[PlacedCall, PlacedResult | None]] | None:
+    events: Iterable[LocatedCall | LocatedResult], last_turn: int
+) -> list[tuple[LocatedCall, LocatedResult | None]] | None:
     """The calls with their results; None if a result may belong to another call than the one in its place.
 
     The calls of the last turn have no results.
     """
-    pairs: list[tuple[PlacedCall, PlacedResult | None]] = []
+    pairs: list[tuple[LocatedCall, LocatedResult | None]] = []
     ids: set[str] = set()
-    for one in _rounds(events):
-        if not one.results and all(call.location.turn == last_turn for call in one.calls):
-            open_ids = [call.call.id for call in one.calls if call.call.id is not None]
+    for round_ in _rounds(events):
+        if not round_.results and all(call.location.turn == last_turn for call in round_.calls):
+            open_ids = [call.call.id for call in round_.calls if call.call.id is not None]
             if len({*open_ids, *ids}) < len(open_ids) + len(ids):
                 return None
-            pairs += [(call, None) for call in one.calls]
+            pairs += [(call, None) for call in round_.calls]
             continue
-        if len(one.calls) != len(one.results) or not _is_same_order(one, ids):
+        if len(round_.calls) != len(round_.results) or not _is_same_order(round_, ids):
             return None
-        pairs += zip(one.calls, one.results, strict=True)
+        pairs += zip(round_.calls, round_.results, strict=True)
     return pairs
 
 
-def _rounds(events: Iterable[PlacedCall | PlacedResult]) -> Iterator[_Round]:
+def _rounds(events: Iterable[LocatedCall | LocatedResult]) -> Iterator[_Round]:
     """The rounds of a trace: all calls since the last results, and the results up to the next call."""
     current = _Round()
     for event in events:
-        if isinstance(event, PlacedResult):
+        if isinstance(event, LocatedResult):
             current.results.append(event)
             continue
         if current.results:
@@ -173,10 +173,10 @@ def _rounds(events: Iterable[PlacedCall | PlacedResult]) -> Iterator[_Round]:
         yield current
 
 
-def _is_same_order(one: _Round, ids: set[str]) -> bool:
+def _is_same_order(round_: _Round, ids: set[str]) -> bool:
     """Whether each result names its call, by a new id, or by a name or its place alone; adds the ids to `ids`."""
     named = 0
-    for call, result in zip(one.calls, one.results, strict=True):
+    for call, result in zip(round_.calls, round_.results, strict=True):
         own, answered = call.call.id, result.result
         if answered.call_id != own or own in ids:
             return False
@@ -186,10 +186,10 @@ def _is_same_order(one: _Round, ids: set[str]) -> bool:
             if answered.name != call.call.name:
                 return False
             named += 1
-    return named in (0, len(one.calls))
+    return named in (0, len(round_.calls))
 
 
-def _steps(pairs: Sequence[tuple[PlacedCall, PlacedResult | None]]) -> tuple[Step, ...] | None:
+def _steps(pairs: Sequence[tuple[LocatedCall, LocatedResult | None]]) -> tuple[Step, ...] | None:
     """The steps, all ok or pending; None if a call is not sound or a result is anything but a success."""
     steps: list[Step] = []
     runs = BackgroundRuns()

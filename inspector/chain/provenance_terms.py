@@ -18,14 +18,14 @@ from weaklink.inspector.scanning import lazy_pattern
 _RUN = lazy_pattern(r"([^\s\"'`<>()\[\]{},;|&=\d/@]*+[\d/@][^\s\"'`<>()\[\]{},;|&=]*+)|[^\s\"'`<>()\[\]{},;|&=]++")
 _ATOM_SIGN = lazy_pattern(r"[\d/@]")
 _MAY_HAVE_PARTS = lazy_pattern(r"[\d/@,;\n]")
-_MOST_ATOMS = 50
+_MAX_RUNS = 50
 
 # `Tokyo, Japan` where the user said Tokyo: the names between commas, each searched for separately.
 _NAMES = lazy_pattern(r"(?:^|[,;\n])\s*([^\W_a-z][^,;\n]{2,60}?)\s*(?=[,;\n]|$)")
-_MOST_NAMES = 8
-_LONG = 400
-_READ = 20_000
-_LEAST = 3
+_MAX_NAMES = 8
+_MAX_WHOLE_CHARS = 400
+_MAX_SEARCHED_CHARS = 20_000
+_MIN_TERM_CHARS = 3
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -41,11 +41,11 @@ _NAME = lazy_pattern(r"\w+")
 _BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _ISO_DATE = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
 _MAX_SYMBOLS = 8  # different ones, each of which is replaced in the whole text
-_LONGEST = 64  # words of one value that are compared
-_DEEPEST = 64
+_MAX_WORDS = 64  # words of one value that are compared
+_MAX_DEPTH = 64
 _FEW = 999.99  # smaller numbers have no commas, also with two decimal places
 _LARGEST = 10**15  # larger numbers have no other spellings
-_MOST_LEAVES = 2_000
+_MAX_LEAVES = 2_000
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 """The word sequences by which one value may be written in a text, the plainest first."""
 
@@ -76,12 +76,12 @@ def provenance_terms(call: ToolCall) -> tuple[ProvenanceTerm, ...]:
 
 def words_of(terms: Iterable[ProvenanceTerm]) -> frozenset[str]:
     """Every word to search for."""
-    found: set[str] = set()
+    words: set[str] = set()
     for term in terms:
-        found.update(*term.whole)
+        words.update(*term.whole)
         for _, spelled in term.parts:
-            found.update(*spelled)
-    return frozenset(found)
+            words.update(*spelled)
+    return frozenset(words)
 
 
 def _terms_of(pointer: str, value: Json) -> ProvenanceTerm:
@@ -89,7 +89,7 @@ def _terms_of(pointer: str, value: Json) -> ProvenanceTerm:
         return ProvenanceTerm(pointer, value, is_trivial=True)
     if not isinstance(value, str):
         return ProvenanceTerm(pointer, value, spellings(value))
-    whole = spellings(value) if len(value) <= _LONG else ()
+    whole = spellings(value) if len(value) <= _MAX_WHOLE_CHARS else ()
     if not _MAY_HAVE_PARTS.search(value):
         return ProvenanceTerm(pointer, value, whole)
     pieces = dict.fromkeys((*_names(value), *_atoms(value)))
@@ -98,20 +98,20 @@ def _terms_of(pointer: str, value: Json) -> ProvenanceTerm:
 
 def _is_short(text: str) -> bool:
     """Whether a text is too short to find its origin; two characters of Chinese are a word."""
-    return not text or (len(text) < _LEAST and text.isascii())
+    return not text or (len(text) < _MIN_TERM_CHARS and text.isascii())
 
 
 def _names(value: str) -> Iterator[str]:
-    if len(value) <= _LONG and ("," in value or ";" in value or "\n" in value):
-        yield from (match[1] for match in islice(_NAMES.finditer(value), _MOST_NAMES))
+    if len(value) <= _MAX_WHOLE_CHARS and ("," in value or ";" in value or "\n" in value):
+        yield from (match[1] for match in islice(_NAMES.finditer(value), _MAX_NAMES))
 
 
 def _atoms(value: str) -> Iterator[str]:
-    text = value[:_READ]
+    text = value[:_MAX_SEARCHED_CHARS]
     if not _ATOM_SIGN.search(text):
         return
-    for run in islice(filter(None, _RUN.findall(text)), _MOST_ATOMS):
-        if len(run) >= _LEAST and run != value:
+    for run in islice(filter(None, _RUN.findall(text)), _MAX_RUNS):
+        if len(run) >= _MIN_TERM_CHARS and run != value:
             yield run.strip(".:!?-")
 
 
@@ -176,9 +176,9 @@ def spellings(value: str | int | float | Decimal) -> Spellings:
 
 def leaves(value: Json) -> list[tuple[str, Json]]:
     """Every leaf of a JSON value with its JSON Pointer, in order; at most 2,000, up to 64 levels deep."""
-    found: list[tuple[str, Json]] = []
-    _add_leaves(value, "", 0, found)
-    return found
+    pairs: list[tuple[str, Json]] = []
+    _add_leaves(value, "", 0, pairs)
+    return pairs
 
 
 def _split(text: str, table: bytes) -> list[str]:
@@ -190,24 +190,24 @@ def _spaced(text: str, table: bytes) -> str:
     return text.encode("ascii").translate(table).decode("ascii")
 
 
-def _add_leaves(value: Json, pointer: str, depth: int, found: list[tuple[str, Json]]) -> None:
-    if depth > _DEEPEST or len(found) >= _MOST_LEAVES:
+def _add_leaves(value: Json, pointer: str, depth: int, pairs: list[tuple[str, Json]]) -> None:
+    if depth > _MAX_DEPTH or len(pairs) >= _MAX_LEAVES:
         return
     if isinstance(value, dict):
         for key, member in value.items():
             name = key.replace("~", "~0").replace("/", "~1") if "/" in key or "~" in key else key
-            _add_leaves(member, f"{pointer}/{name}", depth + 1, found)
+            _add_leaves(member, f"{pointer}/{name}", depth + 1, pairs)
     elif isinstance(value, list):
-        for at, item in enumerate(value):
-            _add_leaves(item, f"{pointer}/{at}", depth + 1, found)
+        for index, item in enumerate(value):
+            _add_leaves(item, f"{pointer}/{index}", depth + 1, pairs)
     else:
-        found.append((pointer, value))
+        pairs.append((pointer, value))
 
 
 def _words(text: str) -> tuple[str, ...]:
     if text.isascii():
-        return tuple(_split(text, _APART)[:_LONGEST])
-    return tuple(match[0].casefold() for match in islice(_WORD.finditer(text), _LONGEST))
+        return tuple(_split(text, _APART)[:_MAX_WORDS])
+    return tuple(match[0].casefold() for match in islice(_WORD.finditer(text), _MAX_WORDS))
 
 
 def _number(value: int | float | Decimal) -> str:

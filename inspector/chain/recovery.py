@@ -133,8 +133,8 @@ class RecoveryAnalysis:
 
         A number of the answer counts if the call was to look something up or to compute, or if its sentence names it.
         """
-        value, place = self.invented_values.invented(failed.step), self.invented_values.place(failed.step)
-        if value is None or place is None or self._facts.answer is None or place.turn < self._facts.answer.turn:
+        value, location = self.invented_values.invented(failed.step), self.invented_values.location_of(failed.step)
+        if value is None or location is None or self._facts.answer is None or location.turn < self._facts.answer.turn:
             return value is not None
         effect = failed.effect
         if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject:
@@ -192,7 +192,10 @@ class RecoveryAnalysis:
             won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
             wanted = {word for word in request if are_spoken_alike(lost, {word})}
             is_respelt = any(
-                one in other or other in one for one in lost for other in won if len(one) > _MIN_STEM_CHARS
+                lost_word in other or other in lost_word
+                for lost_word in lost
+                for other in won
+                if len(lost_word) > _MIN_STEM_CHARS
             )
             is_respelt = is_respelt or are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
             if not wanted or is_respelt or are_spoken_alike(won, answer | request) or _is_number_for_word(new, old):
@@ -299,19 +302,19 @@ def with_recoveries(
     if not spoken:
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
-    found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
-    found = {
+    recoveries, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
+    recoveries = {
         number: repair
-        for number, repair in found.items()
+        for number, repair in recoveries.items()
         if not analysis.is_refuted(steps[number - 1], intents[number], repair)
     }
     said: dict[int, Judged] = {}
     answers, denied = set[int](), set[int]()
-    lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
+    lost = {intents[step.number].tool or step.number for step in failed if step.number not in recoveries}
     for step in spoken:
         is_fault = step.outcome.failed
-        is_repaired = not is_fault or step.number in found
-        replacement = found.get(step.number)
+        is_repaired = not is_fault or step.number in recoveries
+        replacement = recoveries.get(step.number)
         by = replacement.by if replacement is not None else None
         said[step.number] = judged = analysis.judged(
             step,
@@ -329,7 +332,7 @@ def with_recoveries(
             said[step.number] = judged if judged.said is Said.REPORTED else Judged(None)
             continue
         if (way := analysis.agreed_way(step, judged)) is not None:
-            found[step.number], said[step.number] = way
+            recoveries[step.number], said[step.number] = way
             continue
         if analysis.answers_question(step, judged):
             answers.add(step.number)
@@ -337,13 +340,13 @@ def with_recoveries(
         recovered = substitutes.edited(step, intents[step.number]) if judged.said is not Said.CONCEALED else None
         recovered = recovered or analysis.without_replacement(step, intents[step.number], judged)
         if recovered is not None:
-            found[step.number] = recovered
-    _share_last(failed, found, said)
+            recoveries[step.number] = recovered
+    _share_last(failed, recoveries, said)
     kinds = (
         _as_answer(step) if step.number in answers else _as_failure(step) if step.number in denied else step
         for step in steps
     )
-    return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
+    return tuple(_marked(step, recoveries.get(step.number), said.get(step.number), analysis) for step in kinds)
 
 
 def _is_number_for_word(new: str, old: str) -> bool:
@@ -373,12 +376,12 @@ def _as_failure(step: Step) -> Step:
 _MAX_ERROR_CHARS, _MIN_STEM_CHARS = 200, 3
 
 
-def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:
+def _share_last(failed: Sequence[Step], recoveries: Container[int], said: dict[int, Judged]) -> None:
     """What the agent said of the last of several attempts that were all lost, it said of those before, too."""
     last: dict[tuple[str | None, str], Judged] = {}
     for step in reversed(failed):
         effect = main_effect(effects_of(step.call))
-        if step.number in found or effect is None or effect.command is None:
+        if step.number in recoveries or effect is None or effect.command is None:
             continue
         judged = last.setdefault((step.call.name, " ".join(effect.command.words)), said[step.number])
         if said[step.number].said is Said.SILENT and judged.said is not None:
@@ -393,30 +396,30 @@ def _replacements(
     corrections: Corrections,
 ) -> tuple[dict[int, Recovered], Substitutes]:
     """The steps that a later one replaced, by number, and what may replace the others."""
-    found = {
+    recoveries = {
         step.number: Recovered(Recovery.ANSWERED, VerdictRule.ACCEPTED)
         for step in failed
         if _is_answered(step, attempts)
     }
     for step in failed:
-        if step.number not in found and (shown := _shown_by(step, steps)) is not None:
-            found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
-    good = [step for step in steps if step.is_good or step.number in found or _writes_and_asks(step)]
-    ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
+        if step.number not in recoveries and (shown := _shown_by(step, steps)) is not None:
+            recoveries[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
+    good = [step for step in steps if step.is_good or step.number in recoveries or _writes_and_asks(step)]
+    ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in recoveries]
     same = SameEffect(steps, good, ran, intents, corrections.is_other_item)
     for step in failed:
-        if step.number not in found and aims_at_what_is(step):
-            found[step.number] = Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED)
-        elif step.number not in found and (recovered := same.after(step)) is not None:
-            found[step.number] = recovered
-    left = [step for step in failed if step.number not in found]
+        if step.number not in recoveries and aims_at_what_is(step):
+            recoveries[step.number] = Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED)
+        elif step.number not in recoveries and (recovered := same.after(step)) is not None:
+            recoveries[step.number] = recovered
+    left = [step for step in failed if step.number not in recoveries]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
     for step in left:
         if (corrected := corrections.of(step)) is not None:
-            found[step.number] = Recovered(Recovery.SAME_INTENT, VerdictRule.CORRECTED_CALL, corrected)
+            recoveries[step.number] = Recovered(Recovery.SAME_INTENT, VerdictRule.CORRECTED_CALL, corrected)
         elif (recovered := substitutes.of(step, intents[step.number])) is not None:
-            found[step.number] = recovered
-    return found, substitutes
+            recoveries[step.number] = recovered
+    return recoveries, substitutes
 
 
 def _writes_elsewhere(failed: Step, later: Step) -> bool:
@@ -471,8 +474,8 @@ def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, anal
         step = structs.replace(step, rules=(*step.rules, rule))
     if judged is None or judged.rule is None:
         return step
-    place = analysis.place_of(judged.statement)
-    return structs.replace(step, said=judged.said, said_at=place, rules=(*step.rules, judged.rule))
+    location = analysis.place_of(judged.statement)
+    return structs.replace(step, said=judged.said, said_at=location, rules=(*step.rules, judged.rule))
 
 
 def caused_by(broken: Step, steps: Sequence[Step], invented: str | None) -> tuple[int, ...]:

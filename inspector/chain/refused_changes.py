@@ -115,7 +115,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
         return None
     names = bare_name(call.name or "").split("_")
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
-    done = next((at for at, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
+    done = next((index for index, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
     is_change = kind_of(call.name or "") is ToolKind.WRITES
     if not is_english:
         others = " ".join(word for index, word in enumerate(words) if index != done)

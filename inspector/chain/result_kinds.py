@@ -105,14 +105,14 @@ def _ran_its_time(call: ToolCall, effects: tuple[Effect, ...], text: str, failur
     line = call.raw_arguments[:HEAD]
     limit = None if "wait" in line else _OWN_LIMIT.search(line)  # `docker compose up --wait` was to end
     output = text.strip()
-    if limit is None or int(limit[1]) > _LONGEST_TRIAL_S or not output:
+    if limit is None or int(limit[1]) > _MAX_TRIAL_S or not output:
         return False
     return effect.kind is EffectKind.READ or not (error_line(output) or error_at_end(output, programs_of(effects)))
 
 
 _TIME_IS_UP = 124  # GNU coreutils, `timeout`
 _OWN_LIMIT = lazy_pattern(r"\btimeout (?:-\S+ ){0,3}(\d{1,3})s? ")
-_LONGEST_TRIAL_S = 30
+_MAX_TRIAL_S = 30
 
 
 def _is_success_code(effects: tuple[Effect, ...], code: int | None) -> bool:

@@ -221,7 +221,7 @@ def asks_elsewhere(later: Step, failed: Step) -> bool:
     if mine.command.program != theirs.command.program or only_asks(failed.call) is None:
         return False
     places = (" ".join(_places(command.words)) for command in (mine.command, theirs.command))
-    old, new = (frozenset(_PLACE_WORD.findall(place)) for place in places)
+    old, new = (frozenset(_PLACE_WORD.findall(address)) for address in places)
     text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
     return bool(new) and any(word not in text for word in old - new)
 
@@ -299,15 +299,15 @@ _VERBS_ALIKE |= {"vacuum": "analyze", "truncate": "delete", "drop": "delete", "a
 def _works_in_other_place(later: Step, failed: Step) -> bool:
     """Whether two lines do the same in folders beside each other, and the first error does not blame its folder."""
     places = (place_of(failed.call), place_of(later.call))
-    mine, theirs = (_comparable(place) for place in places if place is not None) if all(places) else ("", "")
+    mine, theirs = (_comparable(folder) for folder in places if folder is not None) if all(places) else ("", "")
     if mine.endswith(theirs) or theirs.endswith(mine) or mine.startswith(theirs) or theirs.startswith(mine):
         return False
     return _BLAMES_PLACE.search(f"{failed.error}\n{failed.result.content[:2_000] if failed.result else ''}") is None
 
 
-def _comparable(place: str) -> str:
+def _comparable(folder: str) -> str:
     """A folder between slashes, without its beginning if that is not known here: `~/x` may be `/home/ada/x`."""
-    return f"/{_UNKNOWN_BEGINNING.sub('', normpath(place)).strip('/')}/"
+    return f"/{_UNKNOWN_BEGINNING.sub('', normpath(folder)).strip('/')}/"
 
 
 _UNKNOWN_BEGINNING = lazy_pattern(r"\A(?:~[^/]*|(?:\.\./)+|/(?:private/)?tmp/.*)")

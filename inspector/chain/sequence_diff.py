@@ -22,9 +22,9 @@ _GRAINS = (
     lazy_pattern(r"\w+|\s+|[^\w\s]"),
 )
 
-_MOST_WORK = 2_000_000_000  # bits of the table: takes about a second
+_MAX_WORK_BITS = 2_000_000_000  # bits of the table: takes about a second
 _GLUE = lazy_pattern(r"[\W_]{1,2}")
-_MOST_BITS = 200_000_000  # bits of a table that is in memory as a whole: 25 MB
+_MAX_TABLE_BITS = 200_000_000  # bits of a table that is in memory as a whole: 25 MB
 _FREQUENT = 4
 
 
@@ -43,26 +43,26 @@ class AlignedText(Struct, frozen=True):
     text: str
 
 
-def diff_texts(one: str, other: str) -> list[AlignedText]:
-    """The pieces of two texts: those that are not `added` make up `one`, those that are not `removed` the `other`.
+def diff_texts(text: str, other: str) -> list[AlignedText]:
+    """The pieces of two texts: those that are not `added` make up `text`, those that are not `removed` the `other`.
 
     Changes are whole words; neighbouring changes are merged. Texts of a million characters take seconds at most: what
     is too expensive to compare counts as replaced.
     """
-    return _joined(list(_compared(one, other, 0)))
+    return _joined(list(_compared(text, other, 0)))
 
 
-def _compared(one: str, other: str, grain: int) -> Iterator[AlignedText]:
-    if one == other:
-        yield from _diff_piece(DiffPieceKind.SAME, one)
+def _compared(text: str, other: str, grain: int) -> Iterator[AlignedText]:
+    if text == other:
+        yield from _diff_piece(DiffPieceKind.SAME, text)
         return
-    if grain == len(_GRAINS) or not one or not other:
-        yield from _diff_piece(DiffPieceKind.REMOVED, one)
+    if grain == len(_GRAINS) or not text or not other:
+        yield from _diff_piece(DiffPieceKind.REMOVED, text)
         yield from _diff_piece(DiffPieceKind.ADDED, other)
         return
-    mine, theirs = _GRAINS[grain].findall(one), _GRAINS[grain].findall(other)
+    mine, theirs = _GRAINS[grain].findall(text), _GRAINS[grain].findall(other)
     at_mine = at_theirs = 0
-    for left, right in [*anchored_pairs(mine, theirs, _MOST_WORK), (len(mine), len(theirs))]:
+    for left, right in [*anchored_pairs(mine, theirs, _MAX_WORK_BITS), (len(mine), len(theirs))]:
         yield from _compared("".join(mine[at_mine:left]), "".join(theirs[at_theirs:right]), grain + 1)
         if left < len(mine):
             yield AlignedText(DiffPieceKind.SAME, mine[left])
@@ -110,92 +110,94 @@ def _is_glue(pieces: Sequence[AlignedText], index: int) -> bool:
 Pair: TypeAlias = tuple[int, int]
 
 
-def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+def common_pairs(elements: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
     """The indexes of equal elements in both, ascending in both; as many as possible, and as early as possible.
 
-    Equal beginnings and ends cost linear time, the rest `len(one) * len(other) / 64` machine steps.
+    Equal beginnings and ends cost linear time, the rest `len(elements) * len(other) / 64` machine steps.
     """
     start = 0
-    shorter = min(len(one), len(other))
-    while start < shorter and one[start] == other[start]:
+    shorter = min(len(elements), len(other))
+    while start < shorter and elements[start] == other[start]:
         start += 1
     tail = 0
-    while tail < shorter - start and one[len(one) - 1 - tail] == other[len(other) - 1 - tail]:
+    while tail < shorter - start and elements[len(elements) - 1 - tail] == other[len(other) - 1 - tail]:
         tail += 1
-    middle = _middle(one[start : len(one) - tail], other[start : len(other) - tail])
+    middle = _middle(elements[start : len(elements) - tail], other[start : len(other) - tail])
     return [
-        *((at, at) for at in range(start)),
+        *((index, index) for index in range(start)),
         *((start + mine, start + theirs) for mine, theirs in middle),
-        *((len(one) - at, len(other) - at) for at in range(tail, 0, -1)),
+        *((len(elements) - distance, len(other) - distance) for distance in range(tail, 0, -1)),
     ]
 
 
-def anchored_pairs(one: Sequence[Hashable], other: Sequence[Hashable], most_work: int) -> list[Pair]:
-    """Like `common_pairs`, but computes at most `most_work` bits of the table per gap, and may find fewer pairs.
+def anchored_pairs(elements: Sequence[Hashable], other: Sequence[Hashable], max_work_bits: int) -> list[Pair]:
+    """Like `common_pairs`, but computes at most `max_work_bits` bits of the table per gap, and may find fewer pairs.
 
     If the whole table is larger, the elements that occur once in both are matched first, as many as ascend (patience
     diff), and then each gap between them separately.
     """
-    if len(one) * len(other) <= most_work:
-        return common_pairs(one, other)
-    found: list[Pair] = []
-    at_one = at_other = 0
-    for mine, theirs in [*_unique_pairs(one, other), (len(one), len(other))]:
-        if (mine - at_one) * (theirs - at_other) <= most_work:
-            inner = common_pairs(one[at_one:mine], other[at_other:theirs])
-            found += ((at_one + left, at_other + right) for left, right in inner)
-        if mine < len(one):
-            found.append((mine, theirs))
-        at_one, at_other = mine + 1, theirs + 1
-    return found
+    if len(elements) * len(other) <= max_work_bits:
+        return common_pairs(elements, other)
+    pairs: list[Pair] = []
+    at_mine = at_theirs = 0
+    for mine, theirs in [*_unique_pairs(elements, other), (len(elements), len(other))]:
+        if (mine - at_mine) * (theirs - at_theirs) <= max_work_bits:
+            inner = common_pairs(elements[at_mine:mine], other[at_theirs:theirs])
+            pairs += ((at_mine + left, at_theirs + right) for left, right in inner)
+        if mine < len(elements):
+            pairs.append((mine, theirs))
+        at_mine, at_theirs = mine + 1, theirs + 1
+    return pairs
 
 
-def _unique_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+def _unique_pairs(elements: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
     """The longest ascending sequence of the elements that occur once in each."""
-    counts, others = Counter(one), Counter(other)
-    places = {element: at for at, element in enumerate(other) if others[element] == 1}
-    pairs = [(at, places[element]) for at, element in enumerate(one) if counts[element] == 1 and element in places]
+    counts, others = Counter(elements), Counter(other)
+    places = {element: index for index, element in enumerate(other) if others[element] == 1}
+    pairs = [
+        (index, places[element]) for index, element in enumerate(elements) if counts[element] == 1 and element in places
+    ]
     ends: list[int] = []  # the smallest end of an ascending sequence of each length, and the index of its pair
     rows: list[int] = []
     before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
+    for number, (_, position) in enumerate(pairs):
+        length = bisect_left(ends, position)
         before.append(rows[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
+        ends[length : length + 1] = [position]
         rows[length : length + 1] = [number]
     chain: list[Pair] = []
-    at = rows[-1] if rows else -1
-    while at >= 0:
-        chain.append(pairs[at])
-        at = before[at]
+    pair_index = rows[-1] if rows else -1
+    while pair_index >= 0:
+        chain.append(pairs[pair_index])
+        pair_index = before[pair_index]
     return chain[::-1]
 
 
-def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+def _middle(elements: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
     """The pairs of sequences that differ at both ends; an explicit stack holds the halves."""
-    found: list[Pair] = []
-    stack = [(0, len(one), 0, len(other))]
+    pairs: list[Pair] = []
+    stack = [(0, len(elements), 0, len(other))]
     while stack:
         top, bottom, left, right = stack.pop()
-        mine, theirs = one[top:bottom], other[left:right]
+        mine, theirs = elements[top:bottom], other[left:right]
         if not mine or not theirs:
             continue
-        if len(mine) * len(theirs) <= _MOST_BITS or len(mine) == 1:
-            found += ((top + row, left + column) for row, column in _traced(mine, theirs))
+        if len(mine) * len(theirs) <= _MAX_TABLE_BITS or len(mine) == 1:
+            pairs += ((top + row, left + column) for row, column in _traced(mine, theirs))
             continue
         half = len(mine) // 2
         cut = _best_cut(mine[:half], mine[half:], theirs)
         stack += ((top + half, bottom, left + cut, right), (top, top + half, left, left + cut))
-    return sorted(found)
+    return sorted(pairs)
 
 
-def _rows(one: Sequence[Hashable], other: Sequence[Hashable], *, keep: bool) -> list[int]:
+def _rows(elements: Sequence[Hashable], other: Sequence[Hashable], *, keep: bool) -> list[int]:
     """The table's rows, all or only the last: a bit is 0 where the length grows by one in that column."""
     masks = _Masks(other)
     full = (1 << len(other)) - 1
     row = full
     rows = [row]
-    for element in one:
+    for element in elements:
         match = masks.of(element)
         if match:
             met = row & match
@@ -226,21 +228,21 @@ class _Masks:
         return mask
 
 
-def _traced(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+def _traced(elements: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
     """Read the pairs off the table, from its end to its beginning."""
-    rows = _rows(one, other, keep=True)
-    found: list[Pair] = []
-    row, column = len(one), len(other)
+    rows = _rows(elements, other, keep=True)
+    pairs: list[Pair] = []
+    row, column = len(elements), len(other)
     lengths = _zeros(rows[row], column)
     while lengths:
         bit = _last_zero(rows[row], column)  # beyond it, this row grows no more
         column = bit
         while row > 1 and not rows[row - 1] >> bit & 1 and _zeros(rows[row - 1], bit + 1) == lengths:
             row -= 1
-        found.append((row - 1, bit))
+        pairs.append((row - 1, bit))
         row -= 1
         lengths -= 1
-    return found
+    return pairs
 
 
 def _zeros(row: int, width: int) -> int:
@@ -256,7 +258,7 @@ def _best_cut(head: Sequence[Hashable], tail: Sequence[Hashable], other: Sequenc
     """The position to split `other`, so that its parts have most in common with `head` and with `tail`."""
     before = _lengths(_rows(head, other, keep=False)[0], len(other))
     after = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
-    sums = [mine + after[len(other) - at] for at, mine in enumerate(before)]
+    sums = [mine + after[len(other) - position] for position, mine in enumerate(before)]
     return sums.index(max(sums))
 
 

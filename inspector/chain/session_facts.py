@@ -28,7 +28,7 @@ _THANKS = lazy_pattern(
 )
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
-_FEW_CHARS = 4_000  # of each result
+_MAX_RESULT_CHARS = 4_000  # of each result
 """How much of a call's, of a result's and of an answer's text is searched."""
 
 NOT_INSTALLED = lazy_pattern(
@@ -156,7 +156,9 @@ class SessionFacts:
     @cached_property
     def good_texts(self) -> str:
         """The arguments and the beginnings of the results of the calls that worked."""
-        results = (step.result.content[:_FEW_CHARS] for step in self.steps if step.is_good and step.result is not None)
+        results = (
+            step.result.content[:_MAX_RESULT_CHARS] for step in self.steps if step.is_good and step.result is not None
+        )
         return "\n".join((self.good_arguments[:MAX_READ_CHARS], *results))[: 2 * MAX_READ_CHARS]
 
     def task_stems_beside(self, failed: Step) -> frozenset[str]:
@@ -238,11 +240,11 @@ class SessionFacts:
 
     @cached_property
     def _good_by_doer(self) -> dict[tuple[str, str], list[Step]]:
-        found: dict[tuple[str, str], list[Step]] = {}
+        steps: dict[tuple[str, str], list[Step]] = {}
         for step in self.steps:
             if step.is_good:
-                found.setdefault(_doer(step), []).append(step)
-        return found
+                steps.setdefault(_doer(step), []).append(step)
+        return steps
 
     def is_one_of_several(self, failed: Step) -> bool:
         """Whether another call of the same tool or program worked."""
@@ -324,18 +326,18 @@ class SessionFacts:
         """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
         return bool(self._user_turns) and self._user_turns[-1] > turn
 
-    def are_listed_together(self, one: Step, other: Step) -> bool:
+    def are_listed_together(self, later: Step, failed: Step) -> bool:
         """Whether two commands act on different URLs that the user, or one earlier result, names beside each other."""
         first, second = (
             frozenset(target for effect in effects_of(step.call) for target in effect.targets if "://" in target)
-            for step in (one, other)
+            for step in (later, failed)
         )
         if not first or not second or not first.isdisjoint(second):
             return False
-        if any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in self._urls_said_before(other)):
+        if any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in self._urls_said_before(failed)):
             return True
         pairs = ((mine, its) for mine in first for its in second)
-        return any(self._first_naming_both(mine, its) < other.number for mine, its in pairs)
+        return any(self._first_naming_both(mine, its) < failed.number for mine, its in pairs)
 
     def _urls_said_before(self, step: Step) -> tuple[frozenset[str], ...]:
         """The URLs that the user had named in one breath before a step."""
@@ -514,7 +516,7 @@ _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
 _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
-_STEM, _SEVERAL, _FEW_WORDS, _FEW_CHARS = 5, 2, 6, 400
+_STEM, _SEVERAL, _FEW_WORDS = 5, 2, 6
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
     r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"
@@ -583,11 +585,11 @@ def asks_for_words(request: str) -> bool:
     """Whether a request, in lower case, asks a question, and for no deed."""
     if _ASKS.search(request) is not None:
         return True
-    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _SHORTEST_QUESTION]
+    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _MAX_GREETING_CHARS]
     return bool(sentences) and _POLITE.search(request) is None and all(map(_QUESTION_END.search, sentences))
 
 
-_SHORTEST_QUESTION = 8  # a greeting is shorter
+_MAX_GREETING_CHARS = 8  # a greeting is shorter
 _SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
 # A question mark, which is a semicolon in Greek; of Chinese and Japanese the particle.
 _QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")

@@ -35,7 +35,7 @@ _WORD = lazy_pattern(r"\w{3,80}")
 _MASKED_WORD = lazy_pattern(r"(?<![^\W_])xx+(?![^\W_])")  # what a recording without content has in place of a word
 _PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
 _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
-_LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
+_MAX_TEXT_CHARS, _MAX_VALUES, _MAX_WORDS = 400, 24, 48
 MAX_NAME_CHARS, _MIN_NAME_CHARS = 120, 4
 
 
@@ -133,40 +133,40 @@ def _intent_target(target: str, *, is_path: bool) -> IntentValue:
     return IntentValue(target, _distinctive_words(target))
 
 
-def same_intent(one: Intent, other: Intent) -> bool:
+def same_intent(own: Intent, other: Intent) -> bool:
     """Whether two calls have the same target; a tool without identifying arguments has one intent only."""
-    if one.tool is not None and one.tool != other.tool:
+    if own.tool is not None and own.tool != other.tool:
         return False
-    if one.loose or other.loose:
-        return _overlap(_all_words(one), _all_words(other))
-    if not one.sought or not other.sought:
-        return one.is_open or (not one.sought and not other.sought)
-    if one.tool == "write":
-        texts = ([value.text for value in intent.sought] for intent in (one, other))
+    if own.loose or other.loose:
+        return _overlap(_all_words(own), _all_words(other))
+    if not own.sought or not other.sought:
+        return own.is_open or (not own.sought and not other.sought)
+    if own.tool == "write":
+        texts = ([value.text for value in intent.sought] for intent in (own, other))
         return share_target(*map(tuple, texts), is_write=True) is not None
-    return any(_alike(mine, theirs) for mine in one.sought for theirs in other.sought)
+    return any(_alike(mine, theirs) for mine in own.sought for theirs in other.sought)
 
 
-def _alike(one: IntentValue, other: IntentValue) -> bool:
-    if one.text == other.text:
+def _alike(value: IntentValue, other: IntentValue) -> bool:
+    if value.text == other.text:
         return True
-    if one.is_path and other.is_path:
-        return not one.words.isdisjoint(other.words) and not _are_on_other_hosts(one.text, other.text)
-    shorter, longer = sorted((one.text, other.text), key=len)
+    if value.is_path and other.is_path:
+        return not value.words.isdisjoint(other.words) and not _are_on_other_hosts(value.text, other.text)
+    shorter, longer = sorted((value.text, other.text), key=len)
     if len(shorter) >= 3 and shorter in longer and len(longer) <= 200:
         return True
-    return _overlap(one.words, other.words)
+    return _overlap(value.words, other.words)
 
 
-def _are_on_other_hosts(one: str, other: str) -> bool:
+def _are_on_other_hosts(text: str, other: str) -> bool:
     """Whether two texts are URLs of pages on different hosts, neither of which names the other's, as an archive's does.
 
     A file of the same name is the same file on a mirror.
     """
-    mine, theirs = _HOST.match(one), _HOST.match(other)
-    if mine is None or theirs is None or mine[1] in other or theirs[1] in one or {mine[1], theirs[1]} <= _LOOPBACK:
+    mine, theirs = _HOST.match(text), _HOST.match(other)
+    if mine is None or theirs is None or mine[1] in other or theirs[1] in text or {mine[1], theirs[1]} <= _LOOPBACK:
         return False
-    return _FILE_OF_URL.search(one) is None
+    return _FILE_OF_URL.search(text) is None
 
 
 _HOST = lazy_pattern(r"[a-z][a-z\d+.-]*://(?:www\.)?(\[[^\]/]*\]|[^/:?#\s]+)")
@@ -174,19 +174,19 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]", "0.0.0.0"))  # names o
 _FILE_OF_URL = lazy_pattern(r"[^/]\.(?!(?:html?|php|aspx?|jsp)(?:[?#]|$))\w{1,6}(?:[?#]\S*)?$")
 
 
-def respells(one: Intent, other: Intent) -> bool:
+def respells(intent: Intent, other: Intent) -> bool:
     """Whether a call may have the target of another by its right name: `worker.yaml` for `worker.yml`."""
-    if one.tool is None or one.tool != other.tool:
+    if intent.tool is None or intent.tool != other.tool:
         return False
-    pairs = product(one.sought, other.sought)
+    pairs = product(intent.sought, other.sought)
     return any(mine.is_path and theirs.is_path and are_spellings(mine.text, theirs.text) for mine, theirs in pairs)
 
 
-def are_spellings(one: str, other: str) -> bool:
+def are_spellings(path: str, other: str) -> bool:
     """Whether two paths may be spellings of one: `worker.yml` and `worker.yaml`, `README` and `README.md`."""
-    if "/" in one and sorted(one.split("/")) == sorted(other.split("/")):
+    if "/" in path and sorted(path.split("/")) == sorted(other.split("/")):
         return True  # `api/tests`, `tests/api`
-    mine, theirs = (text.rsplit("/", 1)[-1][:MAX_NAME_CHARS] for text in (one, other))
+    mine, theirs = (text.rsplit("/", 1)[-1][:MAX_NAME_CHARS] for text in (path, other))
     if "*" in mine + theirs or min(len(mine), len(theirs)) < _MIN_NAME_CHARS:
         return False
     (my_stem, _, my_suffix), (their_stem, _, suffix) = mine.partition("."), theirs.partition(".")
@@ -200,19 +200,19 @@ def are_spellings(one: str, other: str) -> bool:
 _NAME_PIECE, _MAX_MARK_CHARS = lazy_pattern(r"[^\W\d_]+"), 2
 
 
-def is_typo(one: str, other: str) -> bool:
+def is_typo(name: str, other: str) -> bool:
     """Whether two names differ by one letter left out, put in, replaced or moved; digits make them others."""
-    if abs(len(one) - len(other)) > 1 or re.sub(r"\D", "", one) != re.sub(r"\D", "", other):
+    if abs(len(name) - len(other)) > 1 or re.sub(r"\D", "", name) != re.sub(r"\D", "", other):
         return False
-    first = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    mine, theirs = one[first:], other[first:]
+    first = next((i for i, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    mine, theirs = name[first:], other[first:]
     is_moved = len(mine) > 1 and mine[1::-1] == theirs[:2] and mine[2:] == theirs[2:]
     return is_moved or mine[1:] == theirs[1:] or mine[1:] == theirs or mine == theirs[1:]
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+def _overlap(words: frozenset[str], other: frozenset[str]) -> bool:
     """Whether more than half of the smaller set's words are shared."""
-    return bool(one) and 2 * len(one & other) > min(len(one), len(other))
+    return bool(words) and 2 * len(words & other) > min(len(words), len(other))
 
 
 def _all_words(intent: Intent) -> frozenset[str]:
@@ -220,7 +220,7 @@ def _all_words(intent: Intent) -> frozenset[str]:
 
 
 def _identifying(arguments: dict[str, Json]) -> list[IntentValue]:
-    leaves = [leaf for leaf in islice(_leaves(arguments), _MOST_VALUES) if not _KNOBS.fullmatch(leaf[0][:80])]
+    leaves = [leaf for leaf in islice(_leaves(arguments), _MAX_VALUES) if not _KNOBS.fullmatch(leaf[0][:80])]
     named = [leaf for leaf in leaves if _IDENTIFIERS.fullmatch(leaf[0][:80])]
     return [sought for _, value in named or leaves if (sought := _intent_values(value)) is not None]
 
@@ -248,10 +248,10 @@ def _intent_values(value: Any) -> IntentValue | None:
 
 
 def _intent_text(value: str) -> IntentValue | None:
-    text = value[:_LONGEST].strip().casefold()
+    text = value[:_MAX_TEXT_CHARS].strip().casefold()
     if len(text) < 2:
         return None
-    if len(value) > _LONGEST:
+    if len(value) > _MAX_TEXT_CHARS:
         text += f"… {len(value)}"
     elif _PATH.fullmatch(text):
         base = text.rstrip("/").rsplit("/", 1)[-1]
@@ -260,22 +260,22 @@ def _intent_text(value: str) -> IntentValue | None:
 
 
 def _distinctive_words(text: str) -> frozenset[str]:
-    return frozenset(islice((word for word in _WORD.findall(text) if not word.isdigit() or len(word) > 4), _MOST_WORDS))
+    return frozenset(islice((word for word in _WORD.findall(text) if not word.isdigit() or len(word) > 4), _MAX_WORDS))
 
 
 def _code_intent(tool: str, code: str) -> Intent:
-    return Intent(bare_name(tool), (IntentValue(code[:_LONGEST].casefold(), code_words(code)),), loose=True)
+    return Intent(bare_name(tool), (IntentValue(code[:_MAX_TEXT_CHARS].casefold(), code_words(code)),), loose=True)
 
 
 def _bag(text: str) -> IntentValue:
-    head = text[: 5 * _LONGEST].casefold()
+    head = text[: 5 * _MAX_TEXT_CHARS].casefold()
     words = (word for word in _WORD.findall(head) if word not in ("name", "arguments", "parameters", "function"))
-    return IntentValue(head[:_LONGEST], frozenset(islice(words, _MOST_WORDS)))
+    return IntentValue(head[:_MAX_TEXT_CHARS], frozenset(islice(words, _MAX_WORDS)))
 
 
 def _name_within(text: str) -> str | None:
-    found = _NAME_IN_TEXT.search(text, 0, 2_000)
-    return found[1] if found else None
+    match = _NAME_IN_TEXT.search(text, 0, 2_000)
+    return match[1] if match else None
 
 
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
@@ -354,6 +354,6 @@ def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
     return MappingProxyType(counts)
 
 
-def same_result(one: Step, other: Step) -> bool:
+def same_result(step: Step, other: Step) -> bool:
     """Whether two steps have results with the same text."""
-    return one.result is not None and other.result is not None and one.result.content == other.result.content
+    return step.result is not None and other.result is not None and step.result.content == other.result.content

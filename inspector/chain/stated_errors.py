@@ -94,7 +94,7 @@ _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 
-_LONGEST = 400
+_MAX_ERROR_CHARS = 400
 
 
 def structured(fields: Mapping[str, Any]) -> Failure | None:
@@ -387,7 +387,7 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
             continue
         if key in _CONTENTS and _is_changed_record(part, call):
             continue
-        told = value[:_LONGEST]
+        told = value[:_MAX_ERROR_CHARS]
         is_empty_handed = _is_empty_handed(part, call)
         if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)):
             return key, told
@@ -411,10 +411,10 @@ def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= _FEWEST_BLANKS or (not text.isascii() and len(text) >= _SHORTEST_IDEOGRAMS)
+    return text.count(" ") >= _MIN_BLANKS or (not text.isascii() and len(text) >= _MIN_IDEOGRAMS)
 
 
-_FEWEST_BLANKS, _SHORTEST_IDEOGRAMS = 2, 6
+_MIN_BLANKS, _MIN_IDEOGRAMS = 2, 6
 
 
 def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:
@@ -593,7 +593,9 @@ def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
     grave = ("error", "fatal")
-    return isinstance(issues, list) and any(isinstance(one, dict) and one.get("severity") in grave for one in issues)
+    return isinstance(issues, list) and any(
+        isinstance(issue, dict) and issue.get("severity") in grave for issue in issues
+    )
 
 
 def states_success(fields: Mapping[str, Any]) -> bool:
@@ -607,9 +609,9 @@ def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     """The exit codes that an object states itself or in its `metadata`."""
     nested = fields.get(METADATA)
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
-    if all(_EXIT_KEYS.isdisjoint(place) for place in places):
+    if all(_EXIT_KEYS.isdisjoint(members) for members in places):
         return []
-    return [exit_code_of(place.get(key)) for place in places for key in EXIT_KEYS]
+    return [exit_code_of(members.get(key)) for members in places for key in EXIT_KEYS]
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -629,6 +631,6 @@ def _text_of(value: Any, depth: int = 4) -> str:
         return _text_of(value[0], depth - 1)
     if depth and isinstance(value, dict):
         named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
-        told = next((text for one in named if (text := _text_of(one, depth - 1))), "")
+        told = next((text for stated in named if (text := _text_of(stated, depth - 1))), "")
         return told or max((text for text in value.values() if isinstance(text, str)), key=len, default="")[:2_000]
     return ""

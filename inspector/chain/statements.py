@@ -678,7 +678,7 @@ def _is_in(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
-_WORD, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
+_NAME_PART, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
 
 
 def _outweighs(claim: tuple[int, Statement], report: tuple[int, Statement], failed: FailedCall) -> bool:
@@ -695,7 +695,7 @@ def _words_of(step: Step) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(_NAME_PART.findall(text.casefold()))
 
 
 def _stems_of_name(name: str) -> Iterator[str]:
@@ -785,15 +785,17 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
-    if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
+    if _STATES.match(sentence) or any(
+        _STATES.match(clause.text) and not clause.supposes for clause in clauses_of(sentence)
+    ):
         return True
     if failed.terms.are_touched(sentence) or _is_in(_NOT_ENGLISH, sentence):
         return True
-    is_long = len(sentence.split()) >= _FEWEST_WORDS or "`" in sentence
+    is_long = len(sentence.split()) >= _MIN_SENTENCE_WORDS or "`" in sentence
     return is_long and _ENGLISH_WORD.search(sentence) is None
 
 
-_FEWEST_WORDS = 4
+_MIN_SENTENCE_WORDS = 4
 _ENGLISH_WORD = lazy_pattern(
     r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|"
     r"should|must|my|now|but|if|then|there|here|we|you|your|not)\b",

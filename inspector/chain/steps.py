@@ -18,10 +18,11 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.rules.schema import CONSTRAINT_VIOLATED
 from weaklink.inspector.text import Range
 
-_LONGEST = 80
+_MAX_QUOTE_CHARS = 80
 
 SYNTAX_CODES = ("J", "F")
-_MOST = 64  # how many diagnostics before a call are searched for one that extends into it
+_MAX_SEARCHED = 64  # diagnostics before a call that are searched for one that extends into it
+_MAX_PAYLOAD_END_CHARS = 64  # between a call and the fault of its end
 
 
 class StepOutcome(StrEnum):
@@ -200,7 +201,7 @@ def reaction_clause(chain: Chain, broken: Break) -> str:
     return next((_CONCEALED[rule] for rule in rules if rule in _CONCEALED), _REACTIONS[broken.reaction])
 
 
-def quoted(text: str, longest: int = _LONGEST) -> str:
+def quoted(text: str, longest: int = _MAX_QUOTE_CHARS) -> str:
     """`text` in backticks: white space collapsed, backticks made apostrophes, cut to `longest` code points."""
     line = " ".join(text[: 8 * longest].split()).replace("`", "'")
     short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
@@ -237,19 +238,22 @@ class CallFaults:
     """The errors by location, with look-ups in logarithmic time."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+        errors: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
         syntax: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
         for diagnostic in diagnostics:
-            place = diagnostic.location.turn, diagnostic.location.part
+            part_key = diagnostic.location.turn, diagnostic.location.part
             if diagnostic.rule.severity is Severity.ERROR:
-                found[place].append(diagnostic)
+                errors[part_key].append(diagnostic)
             if diagnostic.rule.code.startswith(SYNTAX_CODES):
-                syntax[place].append(diagnostic)
-        self._syntax = {place: sorted(one, key=_order) for place, one in syntax.items()}
-        self._by_place = {place: sorted(one, key=_order) for place, one in found.items()}
-        self._starts = {place: [fault.range.start for fault in one] for place, one in self._by_place.items()}
+                syntax[part_key].append(diagnostic)
+        self._syntax = {part_key: sorted(of_part, key=_order) for part_key, of_part in syntax.items()}
+        self._by_place = {part_key: sorted(of_part, key=_order) for part_key, of_part in errors.items()}
+        self._starts = {
+            part_key: [fault.range.start for fault in of_part] for part_key, of_part in self._by_place.items()
+        }
         self._reach = {
-            place: list(accumulate((fault.range.end for fault in one), max)) for place, one in self._by_place.items()
+            part_key: list(accumulate((fault.range.end for fault in of_part), max))
+            for part_key, of_part in self._by_place.items()
         }
 
     def on(self, call: Location) -> list[Diagnostic]:
@@ -262,11 +266,11 @@ class CallFaults:
         That one is where the text ends or where the next marker begins: the end of a payload (white space, brackets, a
         fence, the beginning of its closer) may lie between, but no whole marker, which would be the call's own closer.
         """
-        errors, place, end = self.on(call), (call.turn, call.part), call.range.end
-        following = bisect_left(self._starts.get(place, ()), end)
+        errors, part_key, end = self.on(call), (call.turn, call.part), call.range.end
+        following = bisect_left(self._starts.get(part_key, ()), end)
         part = trace.turns[call.turn - 1].part(call.part)
-        for fault in self._by_place.get(place, ())[following : following + 1]:
-            is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MOST
+        for fault in self._by_place.get(part_key, ())[following : following + 1]:
+            is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MAX_PAYLOAD_END_CHARS
             if is_near and part is not None and ">" not in part.text[end : fault.range.start]:
                 errors.append(fault)
         return errors
@@ -285,19 +289,23 @@ class CallFaults:
         faults = self._syntax.get((call.turn, call.part), [])
         if cause is not None or not faults:
             return cause
-        at = bisect_right(faults, call.range.start, key=_start)
-        errors = [one for one in faults[max(at - _MOST, 0) : at + _MOST] if one.rule.severity is Severity.ERROR]
-        near = errors or faults[max(at - 1, 0) : at + 1]
-        return min(near, key=lambda one: max(call.range.start - one.range.end, one.range.start - call.range.end))
+        index = bisect_right(faults, call.range.start, key=_start)
+        errors = [
+            fault
+            for fault in faults[max(index - _MAX_SEARCHED, 0) : index + _MAX_SEARCHED]
+            if fault.rule.severity is Severity.ERROR
+        ]
+        near = errors or faults[max(index - 1, 0) : index + 1]
+        return min(near, key=lambda fault: max(call.range.start - fault.range.end, fault.range.start - call.range.end))
 
     def _near(self, call: Location) -> list[Diagnostic]:
-        place = call.turn, call.part
-        if place not in self._by_place:
+        part_key = call.turn, call.part
+        if part_key not in self._by_place:
             return []
-        faults, reach = self._by_place[place], self._reach[place]
-        last = bisect_right(self._starts[place], call.range.end)
+        faults, reach = self._by_place[part_key], self._reach[part_key]
+        last = bisect_right(self._starts[part_key], call.range.end)
         first = last
-        while first and reach[first - 1] >= call.range.start and last - first < _MOST:
+        while first and reach[first - 1] >= call.range.start and last - first < _MAX_SEARCHED:
             first -= 1
         return [fault for fault in faults[first:last] if fault.range.end >= call.range.start]
 

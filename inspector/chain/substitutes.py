@@ -332,11 +332,11 @@ class Substitutes:
 
     @cached_property
     def _lookups(self) -> Mapping[str, Sequence[Step]]:
-        found: defaultdict[str, list[Step]] = defaultdict(list)
+        lookups: defaultdict[str, list[Step]] = defaultdict(list)
         for step in self._steps:
             if step.is_good and (thing := _looked_up(step)) is not None:
-                found[thing].append(step)
-        return found
+                lookups[thing].append(step)
+        return lookups
 
     @cached_property
     def _used(self) -> frozenset[int]:
@@ -455,12 +455,12 @@ def _written_text(step: Step) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _is_other_program(one: Effect, other: Effect) -> bool:
+def _is_other_program(effect: Effect, other: Effect) -> bool:
     """Whether two effects are those of different programs or tools; another subcommand does another thing."""
-    if one.command is None or other.command is None:
-        return (one.subject, one.command is None) != (other.subject, other.command is None)
-    are_scripts = "." in one.subject or "." in other.subject  # the same interpreter runs other code
-    return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
+    if effect.command is None or other.command is None:
+        return (effect.subject, effect.command is None) != (other.subject, other.command is None)
+    are_scripts = "." in effect.subject or "." in other.subject  # the same interpreter runs other code
+    return effect.command.program != other.command.program or (are_scripts and effect.subject != other.subject)
 
 
 def _only_quotes(step: Step, mine: Effect) -> bool:

@@ -92,7 +92,7 @@ _COMMAND_KEYS = ("command", "cmd", "commands", "script", "keystrokes", "input")
 _STATEMENT_KEYS = frozenset(("sql", "statement", "query", "stmt"))  # of a database's `execute`
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
 _CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
-_LONGEST, _MOST = 2_000, 24
+_MAX_LINE_CHARS, _MAX_WORDS = 2_000, 48
 
 SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
 """What people and tools call the things that commands name by their initials."""
@@ -149,7 +149,7 @@ def is_terminal(tool: str | None) -> bool:
 
 def ends_run(call: ToolCall) -> bool:
     """Whether a call ends the work: of a terminal tool, or a command that submits (mini-swe-agent, SWE-agent)."""
-    line = call.raw_arguments[:_LONGEST]
+    line = call.raw_arguments[:_MAX_LINE_CHARS]
     if program_answer(call) is not None:
         return True
     if is_terminal(call.name) or ("_FINAL_OUTPUT" in line and _SUBMITS.search(line) is not None):
@@ -167,7 +167,7 @@ def program_answer(call: ToolCall) -> str | None:
     code = next((value for value in arguments.values() if isinstance(value, str) and "final_answer(" in value), None)
     if code is None or not is_interpreter(bare_name(call.name or "")):
         return None
-    answers = list(_FINAL_ANSWER.finditer(code[-_LONGEST:]))
+    answers = list(_FINAL_ANSWER.finditer(code[-_MAX_LINE_CHARS:]))
     return (answers[-1]["words"] or "") if answers else None
 
 
@@ -201,7 +201,7 @@ def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
 
 def code_words(code: str) -> frozenset[str]:
     """The names in a piece of code, at most 48."""
-    return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_LONGEST])), 2 * _MOST))
+    return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_MAX_LINE_CHARS])), _MAX_WORDS))
 
 
 def _line(command: Any, *, is_lines: bool) -> str:

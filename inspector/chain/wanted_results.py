@@ -114,7 +114,7 @@ def _answers_no(step: Step, asked: _Asked) -> bool:
         return True
     named = set(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
     compounds = [name for name in named if _FILE_ENDING.search(name) is None]  # a file of orders is no order
-    named.update(part for name in compounds for part in _JOINTS.split(name) if len(part) > _SHORTEST_NAME)
+    named.update(part for name in compounds for part in _JOINTS.split(name) if len(part) > _MIN_NAME_CHARS)
     return not asked.names.isdisjoint(named | set(bare_name(step.call.name or "").split("_")) - _LOOKING)
 
 
@@ -173,7 +173,7 @@ def _names_asked_about(request: str) -> frozenset[str]:
 def _names_in(text: str) -> Iterator[str]:
     """The names in a text, of paths their parts; a file with its ending."""
     names = (name.strip(".-") for name in _NAMES.findall(text))
-    return (name for name in names if len(name) >= _SHORTEST_NAME)
+    return (name for name in names if len(name) >= _MIN_NAME_CHARS)
 
 
 @memoized
@@ -346,7 +346,7 @@ def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
         return True
     line = frozenset(folded_names(step.call.raw_arguments[:_MAX_TEXT_CHARS])) - _SAYS_NOTHING
     told = (frozenset(folded_names(sentence)) for sentence in _SENTENCE_END.split(text) if _FAILS.search(sentence))
-    return any(len(name) >= _SHORTEST_NAME for names in told for name in names & line)
+    return any(len(name) >= _MIN_NAME_CHARS for names in told for name in names & line)
 
 
 _EXCEPTION = lazy_pattern(r"\b[A-Z]\w{1,60}(?:Error|Exception)\b")
@@ -355,7 +355,7 @@ _LACKS = lazy_pattern(
 )
 _SENTENCE_END = lazy_pattern(r"[.!?;]\s|[\n\u3002\uff01\uff1f]")
 _TEMPORARY, _NOTES = ("/tmp/", "/var/tmp/"), (".md", ".txt")
-_SHORTEST_NAME = 3
+_MIN_NAME_CHARS = 3
 _SAYS_NOTHING_TABLE = (
     "command cmd python python3 node bash the and for with run test tests make npm npx uv sudo workdir"
 )

@@ -75,8 +75,8 @@ def _requested(parameters: str) -> int | None:
 def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContext]:
     """The tokens of each answer, by the server's count if the trace has such counts, else estimated from the texts."""
     has_counts = any(_counted(turn) is not None for turn in trace.turns if turn.generation is not None)
-    found = _counts(trace) if has_counts else _estimates(trace)
-    for number, turn, tokens in found:
+    counts = _counts(trace) if has_counts else _estimates(trace)
+    for number, turn, tokens in counts:
         yield TurnContext(number, turn, tokens, window_of(turn.generation, given), not has_counts)
 
 

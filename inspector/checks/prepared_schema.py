@@ -118,8 +118,8 @@ class PreparedSchema(Struct, frozen=True):
 
     def known_violations(self, value: Json) -> tuple[Violation, ...]:
         """The violations, none if the value was not checked."""
-        found = self.violations(value)
-        return () if isinstance(found, UncheckedValue) else found
+        violations = self.violations(value)
+        return () if isinstance(violations, UncheckedValue) else violations
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
         """Strings that do not have the format that the schema names for them."""

@@ -173,16 +173,16 @@ class ReasonedTurn(Struct, frozen=True):
 
 def reasoned_turns(trace: Trace, parts: Iterable[InspectedPart]) -> Iterator[ReasonedTurn]:
     """Every assistant turn of `trace`, whose inspected `parts` come in the order of turns; in linear time."""
-    found: dict[int, list[ReasoningSpan]] = {}
+    spans_by_turn: dict[int, list[ReasoningSpan]] = {}
     for inspected in parts:
         spans = [span for span in inspected.spans if span.kind is SpanKind.REASONING]
         source = trace.turns[inspected.turn - 1].part(inspected.part) if spans else None
         if source is not None:
-            found.setdefault(inspected.turn, []).extend(ReasoningSpan(source, span) for span in spans)
+            spans_by_turn.setdefault(inspected.turn, []).extend(ReasoningSpan(source, span) for span in spans)
     before = Role.USER
     for number, turn in enumerate(trace.turns, 1):
         if turn.role is Role.ASSISTANT:
-            yield ReasonedTurn(number, turn, tuple(found.get(number, ())), before in (Role.USER, Role.SYSTEM))
+            yield ReasonedTurn(number, turn, tuple(spans_by_turn.get(number, ())), before in (Role.USER, Role.SYSTEM))
         before = turn.role
 
 

@@ -1,6 +1,6 @@
 """C5xx checks: what a generation's facts, chunk numbers and times show about its recording."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 from operator import attrgetter
 from typing import TypeGuard
@@ -9,12 +9,19 @@ import msgspec
 
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault
-from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Turn
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Turn
 from weaklink.inspector.rules import recording as rules
+from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
+from weaklink.inspector.wire.events import (
+    REPEATED_NAME_PART,
+    REUSED_INDEX_PART,
+    UNREAD_PART,
+    WIRE_PREFIX,
+    stop_words,
+)
 
 _ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
@@ -38,10 +45,32 @@ STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
 
 
+def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:
+    """What the server left out of the end of an answer, because its request has it as a stop word; `""` if nothing.
+
+    `is_whole` says whether the answer's last span is closed with a text behind it. The stop word may be a beginning of
+    the closing marker: OpenHands has `</function` (fn_call_converter.py).
+    """
+    if turn.generation is None or turn.generation.finish is not FinishReason.STOP:
+        return ""
+    ends = [f"{word}{bracket}" for word in stop_words(turn.generation) for bracket in ("", ">")]
+    return "" if not ends or is_whole("") else next(filter(is_whole, ends), "")
+
+
+def is_for_no_server(diagnostic: Diagnostic, sent: Generation | None) -> bool:
+    """Whether a call lacks the marker that a server searches for, in an answer to a request without tools.
+
+    Only the agent reads the calls of that one.
+    """
+    if diagnostic.rule is not WRONG_OPENER or sent is None or sent.api != "chat.completions":
+        return False
+    return sent.request is not None and not sent.tools
+
+
 def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
     """The numbers of the turns whose request failed, and whose client repeated it until it succeeded."""
     failed: list[int] = []
-    found: set[int] = set()
+    repeated: set[int] = set()
     for number, turn in enumerate(turns, 1):
         generation = turn.generation
         if generation is None:
@@ -51,9 +80,9 @@ def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
         if generation.error is not None:
             failed.append(number)
         else:
-            found.update(failed)
+            repeated.update(failed)
             failed = []
-    return frozenset(found)
+    return frozenset(repeated)
 
 
 def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> Iterator[Diagnostic]:
@@ -137,7 +166,7 @@ def _short(text: str) -> str:
 class _Arrival(msgspec.Struct, frozen=True, gc=False):
     sequence: int
     part: str
-    place: Range
+    chunk_range: Range
     offset_s: float | None
 
 
@@ -155,16 +184,16 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if is_counted:
         repeated = [after for before, after in pairwise(arrivals) if after.sequence == before.sequence]
         if repeated:
-            yield Fault(SEQUENCE_GAP, repeated[0].place, _repetition(repeated)).at(number, repeated[0].part)
+            yield Fault(SEQUENCE_GAP, repeated[0].chunk_range, _repetition(repeated)).at(number, repeated[0].part)
     for before, after in pairwise(arrivals):
         message = _gap(before.sequence, after.sequence) if is_counted else None
         if message is not None:
-            yield Fault(SEQUENCE_GAP, after.place, message).at(number, after.part)
+            yield Fault(SEQUENCE_GAP, after.chunk_range, message).at(number, after.part)
         elif before.offset_s is not None and after.offset_s is not None:
             waited = after.offset_s - before.offset_s
             if waited > STALL_S:
                 message = f"No data arrived for {waited:.1f} s before this, from {before.offset_s:.1f} s."
-                yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
+                yield Fault(STALLED_STREAM, after.chunk_range, message).at(number, after.part)
 
 
 def _repetition(again: Sequence[_Arrival]) -> str:

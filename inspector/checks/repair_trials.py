@@ -217,7 +217,7 @@ class _Trials:
             is_outside = not edited_calls or not edited_calls[0].contains([start])
             if (
                 not all(repaired.is_meant_with(written, owner.call) for repaired in edited_calls)
-                or (owner.rule is MALFORMED_PARAMETERS and any(one.contains(repeats) for one in edited_calls))
+                or (owner.rule is MALFORMED_PARAMETERS and any(repaired.contains(repeats) for repaired in edited_calls))
                 or (
                     (owner.call is not None or (owner.rule is NOT_A_CALL and edit.text == "]"))
                     and _is_within_brackets(text, written)
@@ -234,7 +234,7 @@ class _Trials:
                 )
             ):
                 broken.add(id(owner))
-        attempts = {id(one) for _, one in edits if one.call is not None}
+        attempts = {id(fault) for _, fault in edits if fault.call is not None}
         if attempts and (
             not _errors(after.faults) <= self.before[0] - _codes(group)
             or (any(fault.rule is STRAY_END_MARKER for fault in after.faults) and _has_call_outside(text, after.calls))
@@ -244,11 +244,11 @@ class _Trials:
 
     def _moving_brackets(self, edits: list[tuple[Edit, Fault]]) -> set[int]:
         """The ids of faults whose fixes add a bracket and delete one nearby: one between them may be missing."""
-        adding = [edit.range.start for edit, one in edits if one.rule is UNBALANCED_BRACKET and edit.text]
-        moving = [edit.range.start for edit, one in edits if one.rule is TRAILING_DATA and not edit.text]
+        adding = [edit.range.start for edit, fault in edits if fault.rule is UNBALANCED_BRACKET and edit.text]
+        moving = [edit.range.start for edit, fault in edits if fault.rule is TRAILING_DATA and not edit.text]
         if not any(abs(start - end) < _MAX_BALANCED_CHARS for start in adding[:1] for end in moving[-1:]):
             return set()
-        return {id(one) for _, one in edits if one.rule in (UNBALANCED_BRACKET, TRAILING_DATA)}
+        return {id(fault) for _, fault in edits if fault.rule in (UNBALANCED_BRACKET, TRAILING_DATA)}
 
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
@@ -331,8 +331,8 @@ class _RepairedCall:
         )
         return [
             spelled
-            for one in islice(doubtful, _MAX_DOUBTFUL)
-            for spelled in {one, write_json(one)[1:-1], one.replace("'", "\\'")} - {""}
+            for string in islice(doubtful, _MAX_DOUBTFUL)
+            for spelled in {string, write_json(string)[1:-1], string.replace("'", "\\'")} - {""}
         ]
 
     @cached_property

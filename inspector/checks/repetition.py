@@ -82,8 +82,8 @@ def token_runs(text: str, spans: Sequence[Span]) -> Iterator[Fault]:
     if not may_have_runs(text):
         return
     for run in _TOKEN_RUN.finditer(text):
-        at = bisect_right(spans, run.start(), key=_start) - 1
-        if spans[at].kind in _BY_MODEL:
+        index = bisect_right(spans, run.start(), key=_start) - 1
+        if spans[index].kind in _BY_MODEL:
             yield _run_of_token(run)
 
 

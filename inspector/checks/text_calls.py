@@ -48,7 +48,7 @@ class SessionTools:
         faults = [fault for fault in search.in_text(text, 0, self.offered, at_end=True) if self._is_call(fault, text)]
         ranges = [fault.range for fault in faults]
         left_out = (*read, *(quoted_ranges(text, ranges, request) if ranges else ()))
-        return [_lost(fault) for fault in faults if not any(place.overlaps(fault.range) for place in left_out)]
+        return [_lost(fault) for fault in faults if not any(range_.overlaps(fault.range) for range_ in left_out)]
 
     @property
     def offered(self) -> OfferedTools:
@@ -97,9 +97,9 @@ def _definition(name: str, seen: Sequence[frozenset[str]]) -> ToolDefinition:
     )
 
 
-def _has_own_lines(text: str, place: Range) -> bool:
-    before = text[: place.start].rpartition("\n")[2]
-    after = text[place.end :].partition("\n")[0]
+def _has_own_lines(text: str, call_range: Range) -> bool:
+    before = text[: call_range.start].rpartition("\n")[2]
+    after = text[call_range.end :].partition("\n")[0]
     return not before.strip() and not after.strip(" \t\r;")
 
 

@@ -142,11 +142,11 @@ def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
     reading = read_json(text)
     if reading.strict or not reading.repairable or len(reading.nodes) != 1 or not _fits(reading.nodes[0], types):
         return
-    place = parameter.range
-    if len(place) == len(text):
-        yield _Value(reading.nodes[0].value(), tuple(fault.moved(place.start) for fault in reading.faults))
+    text_range = parameter.range
+    if len(text_range) == len(text):
+        yield _Value(reading.nodes[0].value(), tuple(fault.moved(text_range.start) for fault in reading.faults))
     else:
-        faults = (Fault(fault.rule, place, fault.message, fault.hint) for fault in reading.faults)
+        faults = (Fault(fault.rule, text_range, fault.message, fault.hint) for fault in reading.faults)
         yield _Value(reading.nodes[0].value(), tuple(faults))
 
 

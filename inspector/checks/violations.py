@@ -95,8 +95,11 @@ class _HintTrials:
         """Whether nothing requires the member at the path."""
         if self._left <= 0:
             return False
-        found = self._of(_with(self._value, path, []))
-        return not any((one.keyword, one.path, one.limit) == ("required", path[:-1], path[-1]) for one in found)
+        violations = self._of(_with(self._value, path, []))
+        return not any(
+            (violation.keyword, violation.path, violation.limit) == ("required", path[:-1], path[-1])
+            for violation in violations
+        )
 
     def _of(self, value: Json) -> Sequence[Violation]:
         self._left -= 1
@@ -107,11 +110,11 @@ def _with(value: Json, path: Path, new: list[Json]) -> Json:
     """The value with the only item of `new` at the path, or without the member there."""
     if not path:
         return new[0] if new else None
-    at, inner = path[0], [_with(value_at(value, path[:1]), path[1:], new)] if len(path) > 1 else new
+    step, inner = path[0], [_with(value_at(value, path[:1]), path[1:], new)] if len(path) > 1 else new
     if isinstance(value, dict):
-        return {**{key: member for key, member in value.items() if key != at}, **{str(at): item for item in inner}}
+        return {**{key: member for key, member in value.items() if key != step}, **{str(step): item for item in inner}}
     assert isinstance(value, list)
-    return [*value[: int(at)], *inner, *value[int(at) + 1 :]]
+    return [*value[: int(step)], *inner, *value[int(step) + 1 :]]
 
 
 class _ViolationWording:
@@ -149,9 +152,9 @@ class _ViolationWording:
                 yield self._fault(rules.CONSTRAINT_VIOLATED, limit_message(self.violation, self.got))
 
     def _fault(self, rule: Rule, message: str, hint: str | None = None, repair: str | None = None) -> Fault:
-        place = self.locator.of(self.path)
-        fix = Fix((Edit(place, repair),), safe=False) if repair is not None and self.locator.are_exact else None
-        return Fault(rule, place, message, hint, fix, pointer(self.path))
+        value_range = self.locator.of(self.path)
+        fix = Fix((Edit(value_range, repair),), safe=False) if repair is not None and self.locator.are_exact else None
+        return Fault(rule, value_range, message, hint, fix, pointer(self.path))
 
     def _missing(self) -> Fault:
         name = str(self.limit)
@@ -185,11 +188,13 @@ class _ViolationWording:
         where = f"The object at `{pointer(path[:-1])}`" if len(path) > 1 else "The tool"
         message = f"{where} has no parameter {quoted(name)}{only}."
         slip = nearest_word(name, [key for key in known if key not in holder])
-        place = self.locator.key(path)
+        key_range = self.locator.key(path)
         if slip is None:
-            return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Omit {quoted(name)}.", path=pointer(path))
-        fix = Fix((Edit(place, write_json(slip, ascii_only=False)),), safe=False) if self.locator.are_exact else None
-        return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Did you mean {quoted(slip)}?", fix, pointer(path))
+            return Fault(rules.UNEXPECTED_PROPERTY, key_range, message, f"Omit {quoted(name)}.", path=pointer(path))
+        fix = (
+            Fix((Edit(key_range, write_json(slip, ascii_only=False)),), safe=False) if self.locator.are_exact else None
+        )
+        return Fault(rules.UNEXPECTED_PROPERTY, key_range, message, f"Did you mean {quoted(slip)}?", fix, pointer(path))
 
     def _not_allowed(self) -> Fault:
         allowed = _allowed(self.violation)

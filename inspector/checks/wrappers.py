@@ -64,26 +64,26 @@ class Wrappers:
                 yield from self._unclosed("The turn ends")
             self._opener = ""
             return
-        place = Range(span.range.start, span.inner.start)
-        opened = next((closer for closer in self._closers if len(closer) == len(place)), "")
+        opener_range = Range(span.range.start, span.inner.start)
+        opened = next((closer for closer in self._closers if len(closer) == len(opener_range)), "")
         if opened:
-            yield from self._opened_again(opened, place)
-            self._opener, self._place, self._end, self._is_cut = opened, place, place.end, False
+            yield from self._opened_again(opened, opener_range)
+            self._opener, self._place, self._end, self._is_cut = opened, opener_range, opener_range.end, False
             self._is_reported = not event.inner_text.strip() and span.range.end > span.inner.end
-        elif len(place):
+        elif len(opener_range):
             self._opener = ""
         if self._opener and span.range.end > span.inner.end:
             yield from self._without_call(span.inner.end, span.range.end)
             self._opener = ""
 
-    def _opened_again(self, opener: str, place: Range) -> Iterator[Fault]:
+    def _opened_again(self, opener: str, opener_range: Range) -> Iterator[Fault]:
         if not self._opener:
             return
         if self._end > self._place.end:
             yield from self._unclosed(f"`{opener}` comes")
             return
         message = f"`{opener}` opens again before any call: parsers that count the tags wait for two closing tags."
-        fix = Fix((Edit(place, ""),), safe=True)
+        fix = Fix((Edit(opener_range, ""),), safe=True)
         yield Fault(UNTERMINATED_WRAPPER, self._place, message, "Delete one of them.", fix)
 
     def _without_call(self, start: int, end: int) -> Iterator[Fault]:
@@ -116,8 +116,10 @@ class Wrappers:
         first = start + len(text) - len(text.lstrip())
         if _FENCE.fullmatch(content):
             message = f"{shown(content)} is part of a Markdown code fence; a parser expects only the tags of the calls."
-            place = Range(first, first + len(content))
-            yield Fault(FENCED_PAYLOAD, place, message, "Remove the fence.", Fix((Edit(place, ""),), safe=True))
+            fence_range = Range(first, first + len(content))
+            yield Fault(
+                FENCED_PAYLOAD, fence_range, message, "Remove the fence.", Fix((Edit(fence_range, ""),), safe=True)
+            )
         elif _JSON_CALL.match(text):
             for node in read_json(text).nodes:
                 for call in (node,) if node.kind is JsonKind.OBJECT else node.items:

@@ -540,3 +540,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
     closed: bool = True
     label: str = ""
     children: tuple["Span", ...] = ()
+
+    def up_to(self, end: int) -> "Span":
+        """The span without what is behind `end`; its children are before that."""
+        return Span(self.kind, self.range.up_to(end), self.inner.up_to(end), self.closed, self.label, self.children)

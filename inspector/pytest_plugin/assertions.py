@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import read_messages, read_tools
-from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.layers import PartTexts
 from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome, reaction_clause
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnreadableFileError
@@ -292,7 +292,7 @@ def step_words(step: Step, chain: Chain) -> str:
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
     """The lines of a diagnostic: its message, its position, the line of the text with carets, and the hint."""
     fault, location = diagnostic.fault, diagnostic.location
-    lines = LineIndex(PlacedTexts(trace).at(location))
+    lines = LineIndex(PartTexts(trace).at(location))
     number, column = lines.position(min(location.range.start, len(lines.text)))
     yield f"{fault.rule.severity.value}[{fault.rule.code}] {fault.rule.name}: {shown(fault.message)}"
     gutter = " " * len(str(number))

@@ -21,7 +21,7 @@ from weaklink.inspector.json_text import list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import Json, Role, Trace, Turn
 from weaklink.inspector.model.exchange import RecordedExchange, requests_of
 from weaklink.inspector.replay.canonical import body_value, endpoint
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.events import settings_of
 
 _PATHS = {chat.API: "/chat/completions", anthropic.API: "/messages"}
 _MAX_TOKENS = 4096
@@ -123,11 +123,8 @@ def _settings(trace: Trace, number: int) -> Body:
     generation = trace.turns[number - 1].generation
     model = (generation.requested_model or generation.answered_model) if generation is not None else ""
     model = model or trace.model
-    try:
-        parameters = parse_json(generation.parameters) if generation is not None and generation.parameters else {}
-    except ValueError:
-        parameters = {}
-    return {"model": model, **{key: value for key, value in object_of(parameters).items() if key != "stream_options"}}
+    settings = settings_of(generation) if generation is not None else {}
+    return {"model": model, **{key: value for key, value in settings.items() if key != "stream_options"}}
 
 
 def _chat_message(turn: Turn) -> Json:

@@ -7,8 +7,9 @@ template.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct, structs
@@ -20,7 +21,7 @@ from weaklink.inspector.formats.transcript import split_turns
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import Part, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import unquoted
+from weaklink.inspector.text import plain_tags, unquoted
 from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -139,15 +140,18 @@ def _by_value(text: str) -> str:
     """An answer's text without what an agent adds to it when it sends it back, and how it prints arguments.
 
     LlamaIndex's ReAct agent prints arguments as Python. smolagents adds the calls as words, its `CodeAgent` also the
-    stop word that the server left out.
+    stop word that the server left out. OpenHands writes the tags of a call anew.
     """
     if _CALLING in text or _CODE in text:
         return text.partition(_CALLING)[0].rstrip().removesuffix(_CODE_END)
+    if _FUNCTION in text:
+        return plain_tags(text)
     before, marker, written = text.rpartition(ACTION_INPUT)
     return before + marker + unquoted(written) if marker and written.lstrip().startswith("{") else text
 
 
 _CODE, _CODE_END, _CALLING = "<code>", "</code>", "Calling tools:\n[{"
+_FUNCTION = "<function="
 ACTION_INPUT = "\nAction Input:"
 """What precedes the arguments of a call in an answer of a ReAct agent."""
 
@@ -292,6 +296,40 @@ def only_text(turns: Sequence[Turn]) -> str | None:
         return None
     texts = [part for part in messages[0].parts if not part.name.startswith(WIRE_PREFIX)]
     return texts[0].text if len(texts) == 1 and texts[0].name == "text" else None
+
+
+def refusals_apart(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """The turns, with OpenHands' words for an answer that it refused as turns of the user; itself if there are none.
+
+    It leaves the answer out of its next requests, and adds the words to the user's text before it
+    (fn_call_converter.py). Its tools are in the system prompt then.
+    """
+    if not any(_TOOL_IN_PROMPT in _text(turn) for turn in turns[: count_system(turns)]):
+        return turns
+    found = [list(_REFUSED.finditer(_text(turn))) if turn.role is Role.USER else [] for turn in turns]
+    return tuple(chain.from_iterable(map(_apart, turns, found))) if any(found) else turns
+
+
+def _apart(turn: Turn, refusals: Sequence[re.Match[str]]) -> Iterator[Turn]:
+    text = turn.part("text")
+    if text is None or not refusals:
+        yield turn
+        return
+    rest = _REFUSED.sub("", text.text)
+    yield structs.replace(turn, parts=tuple(Part("text", rest) if part is text else part for part in turn.parts))
+    for refusal in refusals:
+        yield Turn(Role.USER, (Part("text", refusal["words"]),))
+
+
+_TOOL_IN_PROMPT = "---- BEGIN FUNCTION #1: "
+_REFUSED = lazy_pattern(
+    r"""
+    \n(?P<words>(?: Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)[ ]
+                  | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
+                  | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools:[ ] )[^\n]{1,2000})(?=\n|\Z)
+    """,
+    re.VERBOSE,
+)
 
 
 def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:

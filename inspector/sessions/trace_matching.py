@@ -496,7 +496,7 @@ def request_features(
     """Read a request in order to compare it with the traces of `cache`."""
     hints = read_session_hints(head, json)
     raw = fingerprints.is_raw(request)
-    turns = fingerprints.split_prompt(request) if raw else request.turns
+    turns = fingerprints.split_prompt(request) if raw else fingerprints.refusals_apart(request.turns)
     prints = fingerprints.fingerprint_of(turns, body=body, raw=raw)
     scope = _scope(head, hints, prints)
     begins = b""

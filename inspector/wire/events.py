@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.json_text import compact_json, write_json
+from weaklink.inspector.json_text import compact_json, object_of, write_json
 from weaklink.inspector.model import (
     BodyState,
     CallHeader,
@@ -92,6 +92,21 @@ def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
     """The members of a request that are settings, as compact JSON; `""` if there are none."""
     settings: dict[str, Json] = {key: value for key, value in request.items() if key not in without}
     return compact_json(settings) if settings else ""
+
+
+def settings_of(generation: Generation) -> dict[str, Json]:
+    """What `parameters_of` wrote; empty if that is unknown, or if a file has something else in its place."""
+    try:
+        return object_of(msgspec.json.decode(generation.parameters)) if generation.parameters else {}
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return {}
+
+
+def stop_words(generation: Generation | None) -> Sequence[str]:
+    """The stop words of a request: `stop` (in Ollama's `options`), or Anthropic's `stop_sequences`."""
+    settings = settings_of(generation) if generation is not None else {}
+    stop = settings.get("stop", settings.get("stop_sequences", object_of(settings.get("options")).get("stop")))
+    return [word for word in (stop if isinstance(stop, list) else [stop]) if isinstance(word, str)]
 
 
 class PartGrew(msgspec.Struct, frozen=True, gc=False):

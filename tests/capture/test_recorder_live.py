@@ -1,6 +1,7 @@
 """What is known of an answer while its model still speaks, and what one line of an exchange tells in the end."""
 
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from weaklink.inspector.capture.events import ChunksArrived, RecordEvent
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
+from weaklink.inspector.text import Range
 
 TOOL = {
     "type": "function",
@@ -118,6 +120,32 @@ def test_the_format_of_a_model_without_a_known_name_is_told_from_its_first_words
     call.done()
     recorder.close()
     assert [calls[0].name for _, _, _, calls in watch.spans if calls] == ["get_weather"]
+
+
+@pytest.mark.parametrize(
+    ("more", "finish", "faults"),
+    [
+        ({"stop": ["</function"]}, "stop", {}),
+        ({"stop": "</function>"}, "stop", {}),
+        ({"stop": ["</function"]}, "length", {"F301": 1, "J129": 1}),
+        ({"stop": ["\nUser:"]}, "stop", {"F301": 1, "J129": 1}),
+        ({"stop": ["</function"], "tools": [TOOL]}, "stop", {"F315": 1}),
+    ],
+    ids=["a stop word", "the whole marker", "a cut answer", "another stop word", "tools in the request"],
+)
+def test_a_closing_marker_that_is_a_stop_word_lacks_nowhere(
+    more: dict[str, Any], finish: str, faults: dict[str, int]
+) -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Weather?")], more={"model": "qwen3-coder", **more}).answered()
+    call.said("<function=get_weather>\n<parameter=", "city>\nOslo\n</parameter>\n").done(finish)
+    recorder.close()
+    (ended,) = watch.ended
+    assert {code: count for code, count in ended.faults.items() if code != "C503"} == faults
+    ((_, _, span, calls),) = [told for told in watch.spans if told[3]]
+    assert (calls[0].name, calls[0].arguments) == ("get_weather", {"city": "Oslo"})
+    assert span.range == Range(0, len("<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n"))
 
 
 def test_chunks_arrive_while_the_stream_runs_with_the_time_since_their_request() -> None:

@@ -35,8 +35,10 @@ def trace_of(*lines: str, outcome: Outcome | None = None, last: Generation | Non
         else:
             turns.append(Turn(Role.USER if kind == "user" else Role.ASSISTANT, (Part("text", rest),)))
     if last is not None:
-        at = max(index for index, turn in enumerate(turns) if turn.role is Role.ASSISTANT)
-        turns[at] = Turn(turns[at].role, turns[at].parts, calls=turns[at].calls, generation=last)
+        last_answer = max(index for index, turn in enumerate(turns) if turn.role is Role.ASSISTANT)
+        turns[last_answer] = Turn(
+            turns[last_answer].role, turns[last_answer].parts, calls=turns[last_answer].calls, generation=last
+        )
     return Trace(tuple(turns), outcome=outcome)
 
 

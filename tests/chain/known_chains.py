@@ -68,27 +68,37 @@ class Story:
 
     @property
     def steps(self) -> list[Known]:
-        return [one for turn in self.turns for one in turn]
+        return [step for turn in self.turns for step in turn]
 
     @property
     def lost(self) -> list[int]:
         """The numbers of the failed steps that nothing made good."""
         failed = enumerate(self.steps, 1)
-        return [number for number, one in failed if one.outcome not in ("ok", "pending") and one.recovery is None]
+        return [number for number, step in failed if step.outcome not in ("ok", "pending") and step.recovery is None]
 
     @property
     def broken(self) -> int | None:
-        sure = [number for number in self.lost if self.steps[number - 1].certainty != "textual"]
-        return next(iter(sure or self.lost), None)
+        """The first lost step; one that only words or a missing result show yields to a surer one of another tool.
+
+        A call in the text is surely lost where the server did parse the last one.
+        """
+        is_left = bool(self.format) and self.end == "submits"
+        unsure = {"textual"} if is_left else {"textual", "unanswered"}
+        lost = [(number, self.steps[number - 1]) for number in self.lost]
+        number, step = next(
+            (pair for pair in lost if unsure.isdisjoint((pair[1].certainty, pair[1].outcome))), (None, None)
+        )
+        is_surer = step is not None and step.tool != lost[0][1].tool
+        return number if is_surer else next(iter(self.lost), None)
 
     @property
     def caused(self) -> list[int]:
         """The steps that use what the broken one returned, and those that use theirs."""
         tainted, caused = {self.broken}, []
-        for number, one in enumerate(self.steps, 1):
-            if self.broken is not None and one.retry_of == self.broken:
+        for number, step in enumerate(self.steps, 1):
+            if self.broken is not None and step.retry_of == self.broken:
                 tainted.add(number)
-            elif one.uses & tainted:
+            elif step.uses & tainted:
                 tainted.add(number)
                 caused.append(number)
         return caused
@@ -99,7 +109,7 @@ class Story:
             return "broken"
         if self.cut:
             return "aborted"
-        return "recovered" if any(one.outcome not in ("ok", "pending") for one in self.steps) else "ok"
+        return "recovered" if any(step.outcome not in ("ok", "pending") for step in self.steps) else "ok"
 
 
 class _Teller:
@@ -134,10 +144,10 @@ class _Teller:
     def turn(self, calls: list[Known]) -> None:
         first = len(self.story.steps) + 1
         self.story.turns.append(calls)
-        for number, one in enumerate(calls, first):
-            if one.retry_of is None and one.result and (found := _made(one.result)):
-                self.made.append((number, found))
-            self.own += [value for value in one.arguments.values() if str(value).startswith("inv-")]
+        for number, call in enumerate(calls, first):
+            if call.retry_of is None and call.result and (made_id := _made(call.result)):
+                self.made.append((number, made_id))
+            self.own += [value for value in call.arguments.values() if str(value).startswith("inv-")]
 
     def arguments(self) -> tuple[dict[str, Any], frozenset[int], int, int]:
         """Arguments, the steps whose results they use, how many were invented, how many are placeholders."""
@@ -200,9 +210,9 @@ class _Teller:
         first = len(self.story.steps) + 1
         times = self.draw(st.integers(1, 3))
         how = {"nothing": None, "other tool": "other-tool"}.get(after, "same-intent")
-        for at in range(times):
-            by = None if how is None else times - at
-            self.turn([replace(failed, recovery=how, by=by, retry_of=first if at else None)])
+        for attempt in range(times):
+            by = None if how is None else times - attempt
+            self.turn([replace(failed, recovery=how, by=by, retry_of=first if attempt else None)])
         if after == "nothing":
             return
         arguments = {"a_id": sought} if after == "retry" else {"a_id": sought, "limit": 3}
@@ -242,5 +252,5 @@ def stories(draw: st.DrawFn) -> Story:
 
 
 def _made(result: str) -> str | None:
-    at = result.rfind("res-")
-    return result[at : at + 8] if at >= 0 else None
+    start = result.rfind("res-")
+    return result[start : start + 8] if start >= 0 else None

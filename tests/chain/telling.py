@@ -41,40 +41,42 @@ def told(story: Story) -> Trace:
 
 
 def _offered(story: Story) -> set[str]:
-    return {one.tool for one in story.steps if one.outcome != "unknown-tool"} | {"submit"}
+    return {step.tool for step in story.steps if step.outcome != "unknown-tool"} | {"submit"}
 
 
 def _asked(story: Story, number: int, calls: list[Known]) -> Turn:
     if not story.format:
-        parts = tuple(Part(f"call:{at}", one.raw or json.dumps(one.arguments)) for at, one in enumerate(calls))
-        headers = tuple(CallHeader(f"call:{at}", one.tool, _id(story, number, at)) for at, one in enumerate(calls))
+        parts = tuple(Part(f"call:{index}", call.raw or json.dumps(call.arguments)) for index, call in enumerate(calls))
+        headers = tuple(
+            CallHeader(f"call:{index}", call.tool, _id(story, number, index)) for index, call in enumerate(calls)
+        )
         return Turn(Role.ASSISTANT, parts, calls=headers)
     if calls[0].raw:
         text = "".join(f'<tool_call>\n{{"name": "{c.tool}", "arguments": {c.raw}}}\n</tool_call>' for c in calls)
     else:
-        text = find_format(story.format).write_calls([make_call(one.tool, one.arguments) for one in calls])
+        text = find_format(story.format).write_calls([make_call(call.tool, call.arguments) for call in calls])
     return Turn(Role.ASSISTANT, (Part("text", text),))
 
 
-def _id(story: Story, number: int, at: int) -> str | None:
-    return {"unique": f"call-{number}-{at}", "reused": f"call-{at}", "none": None}[story.ids]
+def _id(story: Story, number: int, index: int) -> str | None:
+    return {"unique": f"call-{number}-{index}", "reused": f"call-{index}", "none": None}[story.ids]
 
 
 def _answered(story: Story, number: int, calls: list[Known]) -> Iterator[Turn]:
-    answers = [(at, one) for at, one in enumerate(calls) if one.result is not None]
+    answers = [(index, call) for index, call in enumerate(calls) if call.result is not None]
     if story.ids != "none" and answers:  # out of order
         turn = story.order % len(answers)
         answers = answers[turn:] + answers[:turn]
-    for at, one in answers:
-        text = (one.result or "").replace(PADDING, "word " * 2_500)
+    for index, call in answers:
+        text = (call.result or "").replace(PADDING, "word " * 2_500)
         if story.format == "hermes" and story.wraps:
             text = f"<tool_response>\n{text}\n</tool_response>"
-        header = ResultHeader(_id(story, number, at), None, True if one.is_flagged else None)
+        header = ResultHeader(_id(story, number, index), None, True if call.is_flagged else None)
         yield Turn(Role.TOOL, (Part("text", text),), result=header)
 
 
 def _end(story: Story, tools: tuple[ToolDefinition, ...]) -> Turn:
-    sought = ", ".join(str(one.arguments.get("a_id")) for one in story.steps if one.outcome not in ("ok", "pending"))
+    sought = ", ".join(str(step.arguments.get("a_id")) for step in story.steps if step.outcome not in ("ok", "pending"))
     words = f"All of it is settled: {sought}." if story.end == "ignores" else "I could not finish all of it."
     if story.end == "submits":
         return Turn(

@@ -29,8 +29,8 @@ def run(*calls: str) -> Entries[Step]:
     return chain_of(*lines).steps
 
 
-def numbers(found: Alignment) -> list[tuple[int | None, ...]]:
-    return [tuple(step.number if step is not None else None for step in row.steps) for row in found.rows]
+def numbers(alignment: Alignment) -> list[tuple[int | None, ...]]:
+    return [tuple(step.number if step is not None else None for step in row.steps) for row in alignment.rows]
 
 
 CALLS = st.lists(st.sampled_from(["a 1", "a 2", "b 1", "b 2: gone", "b 2", "c 1"]), max_size=7)
@@ -40,42 +40,44 @@ CALLS = st.lists(st.sampled_from(["a 1", "a 2", "b 1", "b 2: gone", "b 2", "c 1"
 @given(CALLS)
 def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
     steps = run(*calls)
-    found = align([steps, steps, steps])
-    assert numbers(found) == [(step.number,) * 3 for step in steps]
-    assert all(row.is_same for row in found.rows)
-    assert found.divergence is None
+    alignment = align([steps, steps, steps])
+    assert numbers(alignment) == [(step.number,) * 3 for step in steps]
+    assert all(row.is_same for row in alignment.rows)
+    assert alignment.divergence is None
 
 
 @in_the_gate(20, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=4))
 def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str]]) -> None:
-    runs = [run(*one) for one in calls]
-    found = align(runs)
+    runs = [run(*run_calls) for run_calls in calls]
+    alignment = align(runs)
     for index, steps in enumerate(runs):
-        assert [step for row in found.rows if (step := row.steps[index]) is not None] == list(steps)
-    assert all(len(row.steps) == len(row.sameness) == len(runs) for row in found.rows)
-    assert all(any(row.steps) for row in found.rows)
-    assert (found.divergence is None) == all(row.is_same for row in found.rows)
-    assert found.rows.differing == sum(not row.is_same for row in found.rows)
-    assert [found.rows.is_same(at) for at in range(len(found.rows))] == [row.is_same for row in found.rows]
+        assert [step for row in alignment.rows if (step := row.steps[index]) is not None] == list(steps)
+    assert all(len(row.steps) == len(row.sameness) == len(runs) for row in alignment.rows)
+    assert all(any(row.steps) for row in alignment.rows)
+    assert (alignment.divergence is None) == all(row.is_same for row in alignment.rows)
+    assert alignment.rows.differing == sum(not row.is_same for row in alignment.rows)
+    assert [alignment.rows.is_same(index) for index in range(len(alignment.rows))] == [
+        row.is_same for row in alignment.rows
+    ]
 
 
 @in_the_gate(20, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_steps_that_are_made_anew_at_every_look_are_aligned_like_those_that_are_there(calls: list[list[str]]) -> None:
-    runs = [run(*one) for one in calls]
+    runs = [run(*run_calls) for run_calls in calls]
     assert align([Counted(steps, Looks()) for steps in runs]) == align(runs)
 
 
 @in_the_gate(20, most=200)
 @given(CALLS, st.integers(0, 7))
-def test_an_inserted_step_shifts_nothing_else(calls: list[str], at: int) -> None:
-    at = min(at, len(calls))
-    found = align([run(*calls), run(*calls[:at], "new 1", *calls[at:])])
-    assert [row.steps[0] is None for row in found.rows] == [index == at for index in range(len(calls) + 1)]
-    assert all(row.is_same for index, row in enumerate(found.rows) if index != at)
-    assert found.divergence is not None
-    assert (found.divergence.row, found.divergence.what) == (at, Sameness.MISSING)
+def test_an_inserted_step_shifts_nothing_else(calls: list[str], position: int) -> None:
+    position = min(position, len(calls))
+    alignment = align([run(*calls), run(*calls[:position], "new 1", *calls[position:])])
+    assert [row.steps[0] is None for row in alignment.rows] == [index == position for index in range(len(calls) + 1)]
+    assert all(row.is_same for index, row in enumerate(alignment.rows) if index != position)
+    assert alignment.divergence is not None
+    assert (alignment.divergence.row, alignment.divergence.what) == (position, Sameness.MISSING)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +91,9 @@ def test_an_inserted_step_shifts_nothing_else(calls: list[str], at: int) -> None
     ],
 )
 def test_runs_part_where_they_are_no_longer_equal(others: list[str], what: Sameness, row: int) -> None:
-    found = align([run("a 1", "b 1", "c 1"), run(*others)])
-    assert found.divergence is not None
-    assert (found.divergence.what, found.divergence.row) == (what, row)
+    alignment = align([run("a 1", "b 1", "c 1"), run(*others)])
+    assert alignment.divergence is not None
+    assert (alignment.divergence.what, alignment.divergence.row) == (what, row)
 
 
 def test_the_divergence_holds_what_each_run_did_instead() -> None:
@@ -105,43 +107,43 @@ def test_identical_calls_come_before_those_of_one_tool() -> None:
 
 
 def test_calls_after_the_same_thing_come_before_others_of_their_tool() -> None:
-    one = chain_of("user: Go.", 'call: read {"path": "x.py"}', 'call: read {"path": "y.py"}').steps
+    first = chain_of("user: Go.", 'call: read {"path": "x.py"}', 'call: read {"path": "y.py"}').steps
     other = chain_of("user: Go.", 'call: read {"path": "y.py", "limit": 5}').steps
-    assert numbers(align([one, other])) == [(1, None), (2, 1)]
+    assert numbers(align([first, other])) == [(1, None), (2, 1)]
 
 
 def test_steps_that_the_first_run_lacks_are_aligned_among_the_others() -> None:
-    found = align([run("a 1"), run("a 1", "b 1"), run("a 1", "b 1", "c 1")])
-    assert numbers(found) == [(1, 1, 1), (None, 2, 2), (None, None, 3)]
+    alignment = align([run("a 1"), run("a 1", "b 1"), run("a 1", "b 1", "c 1")])
+    assert numbers(alignment) == [(1, 1, 1), (None, 2, 2), (None, None, 3)]
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12), st.sampled_from([1, 10**9]))
-def test_the_common_subsequence_is_as_long_as_can_be(one: list[int], other: list[int], most_bits: int) -> None:
+def test_the_common_subsequence_is_as_long_as_can_be(elements: list[int], other: list[int], max_bits: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(alignment_lcs, "_MOST_BITS", most_bits)  # one: every table is halved
-        pairs = common_pairs(one, other)
-    assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
+        patched.setattr(alignment_lcs, "_MAX_TABLE_BITS", max_bits)  # one: every table is halved
+        pairs = common_pairs(elements, other)
+    assert [elements[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
-    assert len(pairs) == _longest(one, other)
+    assert len(pairs) == _longest(elements, other)
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.lists(st.integers(0, 9), max_size=12), st.integers(0, 30))
-def test_with_less_work_the_pairs_are_fewer_but_true(one: list[int], other: list[int], most_work: int) -> None:
-    pairs = anchored_pairs(one, other, most_work)
-    assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
+def test_with_less_work_the_pairs_are_fewer_but_true(elements: list[int], other: list[int], max_work: int) -> None:
+    pairs = anchored_pairs(elements, other, max_work)
+    assert [elements[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
-    assert len(pairs) <= _longest(one, other)
+    assert len(pairs) <= _longest(elements, other)
 
 
 def test_elements_that_stand_once_are_matched_with_little_work() -> None:
-    one = list(range(1_000))
-    assert anchored_pairs(one, [-1, *one[:500], -2, *one[500:]], 10)[499:501] == [(499, 500), (500, 502)]
+    elements = list(range(1_000))
+    assert anchored_pairs(elements, [-1, *elements[:500], -2, *elements[500:]], 10)[499:501] == [(499, 500), (500, 502)]
 
 
-def _longest(one: list[int], other: list[int]) -> int:
+def _longest(elements: list[int], other: list[int]) -> int:
     """By the usual table."""
-    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for row, mine in enumerate(one):
+    table = [[0] * (len(other) + 1) for _ in range(len(elements) + 1)]
+    for row, mine in enumerate(elements):
         for column, theirs in enumerate(other):
             best = max(table[row][column + 1], table[row + 1][column])
             table[row + 1][column + 1] = table[row][column] + 1 if mine == theirs else best
@@ -149,16 +151,16 @@ def _longest(one: list[int], other: list[int]) -> int:
 
 
 @given(texts(), texts(), texts())
-def test_the_pieces_make_up_both_texts(one: str, other: str, common: str) -> None:
-    one, other = common + one, common + other
-    pieces = diff_texts(one, other)
-    assert "".join(piece.text for piece in pieces if piece.kind is not DiffPieceKind.ADDED) == one
+def test_the_pieces_make_up_both_texts(text: str, other: str, common: str) -> None:
+    text, other = common + text, common + other
+    pieces = diff_texts(text, other)
+    assert "".join(piece.text for piece in pieces if piece.kind is not DiffPieceKind.ADDED) == text
     assert "".join(piece.text for piece in pieces if piece.kind is not DiffPieceKind.REMOVED) == other
     assert all(piece.text for piece in pieces)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "changed"),
+    ("text", "other", "changed"),
     [
         ('{"order": 17}', '{"order": 71}', [("removed", "17"), ("added", "71")]),
         ("from New York on", "from San Jose on", [("removed", "New York"), ("added", "San Jose")]),
@@ -166,9 +168,9 @@ def test_the_pieces_make_up_both_texts(one: str, other: str, common: str) -> Non
         ("same", "same", []),
     ],
 )
-def test_whole_words_change_and_neighbours_together(one: str, other: str, changed: list[tuple[str, str]]) -> None:
-    found = [(piece.kind.value, piece.text) for piece in diff_texts(one, other)]
-    assert [piece for piece in found if piece[0] != "same"] == changed
+def test_whole_words_change_and_neighbours_together(text: str, other: str, changed: list[tuple[str, str]]) -> None:
+    pieces = [(piece.kind.value, piece.text) for piece in diff_texts(text, other)]
+    assert [piece for piece in pieces if piece[0] != "same"] == changed
 
 
 def asked(**facts: object) -> Trace:
@@ -202,14 +204,14 @@ def asked(**facts: object) -> Trace:
     ],
 )
 def test_what_runs_were_asked_differently_is_one_sentence(other: Trace, message: str) -> None:
-    one = asked(answered_model="m1", parameters='{"t": 0}')
-    assert message in [found.message for found in run_input_differences([one, other], align([(), ()]))]
+    first = asked(answered_model="m1", parameters='{"t": 0}')
+    assert message in [difference.message for difference in run_input_differences([first, other], align([(), ()]))]
 
 
 def test_runs_that_were_asked_alike_are_told_together() -> None:
     runs = [asked(answered_model=model) for model in ("m1", "m2", "m3", "m2")]
-    found = run_input_differences(runs, align([()] * 4))
-    assert [(one.runs, one.message) for one in found] == [
+    differences = run_input_differences(runs, align([()] * 4))
+    assert [(difference.runs, difference.message) for difference in differences] == [
         ((0, 1, 3), "A ran on `m1`, B and D on `m2`."),
         ((0, 2), "A ran on `m1`, C on `m3`."),
     ]
@@ -224,7 +226,7 @@ def test_the_users_later_words_count_up_to_where_the_runs_part() -> None:
     lines = ("user: Go.", 'call: a {"q": "1"}', "result: fine", "say: And?", "user: On.", 'call: b {"q": "1"}')
     changed = (*lines[:4], "user: Back.", 'call: c {"q": "1"}')
     steps = [chain_of(*lines).steps, chain_of(*changed).steps]
-    found = run_input_differences([trace_of(*lines), trace_of(*changed)], align(steps))
-    assert [(one.what.value, one.runs) for one in found] == [("later_user", (0, 1))]
+    differences = run_input_differences([trace_of(*lines), trace_of(*changed)], align(steps))
+    assert [(difference.what.value, difference.runs) for difference in differences] == [("later_user", (0, 1))]
     early = [chain_of('call: a {"q": "1"}').steps, chain_of('call: a {"q": "2"}').steps]
     assert run_input_differences([trace_of(*lines), trace_of(*changed)], align(early)) == []

@@ -17,7 +17,9 @@ def test_the_arguments_of_a_call_are_read_once_for_all_values_that_nobody_gave(m
         return read_json(text)
 
     monkeypatch.setattr(arguments, "read_json", counted)
-    calls = [json.dumps({"rows": [{"id": f"{call}0{at:04}"} for at in range(20)]}) for call in range(1, 4)]
-    found = inspection_of("user: Store the rows.", *(f"call: store_rows {one}" for one in calls))
-    assert codes(found).count("T412") == 60
+    calls = [json.dumps({"rows": [{"id": f"{call}0{row:04}"} for row in range(20)]}) for call in range(1, 4)]
+    inspection = inspection_of(
+        "user: Store the rows.", *(f"call: store_rows {call_arguments}" for call_arguments in calls)
+    )
+    assert codes(inspection).count("T412") == 60
     assert read == calls

@@ -43,10 +43,10 @@ def check(inspection: Inspection) -> StepOutcome | None:
     if broken is None:
         return None
     step = inspection.chain.steps[broken.step - 1]
-    places = {place.turn for place in (step.location, step.result_location) if place is not None}
-    found = {one.rule.code for one in inspection.diagnostics if one.location.turn in places}
+    places = {location.turn for location in (step.location, step.result_location) if location is not None}
+    reported = {diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.location.turn in places}
     assert broken.code.startswith(FAMILIES[broken.outcome])
-    assert broken.code in found
+    assert broken.code in reported
     assert broken.message.strip()
     assert find_rule(broken.code).name in "".join(run.text for run in break_words(broken))
     return broken.outcome
@@ -83,11 +83,11 @@ TOOLS = (ToolDefinition("get_time", "", SCHEMA, "", None),)
 
 def conversations(seed: int, count: int) -> Iterable[tuple[Trace, str]]:
     """Conversations in which the model says a damaged text, and goes on; the request offers a tool."""
-    for one in mutated_texts(seed, count):
-        said = Turn(Role.ASSISTANT, (Part("text", one.text),), generation=Generation(tools=TOOLS))
+    for mutated in mutated_texts(seed, count):
+        said = Turn(Role.ASSISTANT, (Part("text", mutated.text),), generation=Generation(tools=TOOLS))
         result = Turn(Role.TOOL, (Part("text", "Error: no such thing"),))
         end = Turn(Role.ASSISTANT, (Part("text", "Well."),))
-        yield Trace((Turn(Role.USER, (Part("text", "Go."),)), said, result, end)), one.format
+        yield Trace((Turn(Role.USER, (Part("text", "Go."),)), said, result, end)), mutated.format
 
 
 def test_breaks_of_damaged_calls() -> None:

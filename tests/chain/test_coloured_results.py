@@ -22,15 +22,15 @@ def test_a_range_of_the_plain_text_has_the_same_characters_in_the_coloured_one(
         return
     start = data.draw(st.integers(0, len(plain) - 1))
     wanted = Range(start, data.draw(st.integers(start + 1, len(plain))))
-    place = terminal_range(text, wanted)
-    assert without_terminal_sequences(place.of(text)) == wanted.of(plain)
-    assert text[place.start] == plain[wanted.start]
-    assert text[place.end - 1] == plain[wanted.end - 1]
+    coloured = terminal_range(text, wanted)
+    assert without_terminal_sequences(coloured.of(text)) == wanted.of(plain)
+    assert text[coloured.start] == plain[wanted.start]
+    assert text[coloured.end - 1] == plain[wanted.end - 1]
 
 
 @pytest.mark.parametrize("colour", ["\x1b[31m", "\x1b(B\x1b[m"])
 def test_an_error_is_known_in_any_colour_and_marked_where_it_stands(colour: str) -> None:
     result = f"{colour}Error: cannot connect to db\x1b[0m"
     inspection = inspection_of("user: Go.", 'call a: query {"x": 1}', f"result a!: {result}", "say: It failed.")
-    (fault,) = (one.fault for one in inspection.diagnostics if one.rule.code == "T406")
+    (fault,) = (diagnostic.fault for diagnostic in inspection.diagnostics if diagnostic.rule.code == "T406")
     assert fault.range.of(result) == "Error: cannot connect to db"

@@ -36,10 +36,10 @@ def test_the_next_thing_that_the_user_named_is_no_correction(user: str, expected
 
 
 def test_the_next_item_of_a_series_is_no_correction() -> None:
-    one = 'call a: convert {"what": "2 cups"}', "result a: 250 g"
-    two = 'call b: convert {"what": "1 stick"}', "result b!: unknown unit"
-    three = 'call c: convert {"what": "350 F"}', "result c: 177 C"
-    assert became(*one, *two, *three)[1] is None
+    first = 'call a: convert {"what": "2 cups"}', "result a: 250 g"
+    second = 'call b: convert {"what": "1 stick"}', "result b!: unknown unit"
+    third = 'call c: convert {"what": "350 F"}', "result c: 177 C"
+    assert became(*first, *second, *third)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_the_same_change_in_another_file_corrects_one_in_a_file_that_is_not_ther
     assert became(*failed, *run(later, "", "b"), user="Put new into .env.local.")[0] == expected
 
 
-@pytest.mark.parametrize(("place", "status"), [("Oslo", "recovered"), ("Ostend", "recovered"), ("Stavanger", "broken")])
+@pytest.mark.parametrize(("town", "status"), [("Oslo", "recovered"), ("Ostend", "recovered"), ("Stavanger", "broken")])
 def test_a_malformed_call_is_mended_by_one_with_all_its_words_though_the_tool_worked_before(
-    place: str, status: str
+    town: str, status: str
 ) -> None:
     lines = (
         "user: When is the tide in Bergen? And then in the other town?",
@@ -128,7 +128,7 @@ def test_a_malformed_call_is_mended_by_one_with_all_its_words_though_the_tool_wo
         "result: 14:20",
         'call: tide {"place": "Os',
         "result: Error: the arguments are not JSON",
-        f'call: tide {{"place": "{place}"}}',
+        f'call: tide {{"place": "{town}"}}',
         "result: 15:10",
         "say: At 14:20 and at 15:10.",
     )

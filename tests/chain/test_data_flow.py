@@ -23,13 +23,13 @@ def flow_of(*lines: str) -> tuple[Trace, DataFlow]:
 def origin(value: object, *given: str) -> tuple[str, str] | None:
     """The kind of the first place of the value of a call's only argument, and the characters that stand there."""
     trace, flow = flow_of(*given, f"call: use {json.dumps({'value': value})}")
-    found = flow.flows[-1].origins
-    if not found:
+    origins = flow.flows[-1].origins
+    if not origins:
         return None
-    place = found[0].location
-    part = trace.turns[place.turn - 1].part(place.part)
+    location = origins[0].location
+    part = trace.turns[location.turn - 1].part(location.part)
     assert part is not None
-    return found[0].kind.value, place.range.of(part.text)
+    return origins[0].kind.value, location.range.of(part.text)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,10 @@ def test_what_an_own_value_was_put_together_from_is_traced_too() -> None:
     given = ("user: Send it.", "call: whose", 'result: {"mail": "li@example.org"}')
     made = 'call: send {"to": "Dear li@example.org"}'
     _, flow = flow_of(*given, made, "result: full", made)
-    assert [(one.kind.value, one.step) for one in flow.flows[-1].origins] == [("argument", 2), ("result", 1)]
+    assert [(value_origin.kind.value, value_origin.step) for value_origin in flow.flows[-1].origins] == [
+        ("argument", 2),
+        ("result", 1),
+    ]
 
 
 def test_names_between_commas_are_traced_one_by_one() -> None:
@@ -88,8 +91,8 @@ def test_a_result_of_the_same_turn_or_a_later_one_gave_nothing() -> None:
 def test_json_in_a_result_is_told_by_its_pointer() -> None:
     answer = json.dumps({"rows": [{"a/b": 1}, {"a/b": {"id": "K-4471"}}], "n": 2}, indent=1)
     _, flow = flow_of("user: Go.", 'call: find {"q": "all"}', f"result: {answer}", 'call: get {"key": "K-4471"}')
-    (found,) = flow.of(2)[0].origins
-    assert (found.kind, found.step, found.pointer) == (OriginKind.RESULT, 1, "/rows/1/a~1b/id")
+    (value_origin,) = flow.of(2)[0].origins
+    assert (value_origin.kind, value_origin.step, value_origin.pointer) == (OriginKind.RESULT, 1, "/rows/1/a~1b/id")
     assert flow.critical_path == (1, 2)
 
 
@@ -100,7 +103,9 @@ def test_a_command_is_traced_by_the_names_within_it() -> None:
         "result: notes-7.txt src",
         'call: bash {"command": "wc -l src/app.py notes-7.txt"}',
     )
-    assert [(one.text, one.kind.value, one.step) for one in flow.of(2)[0].origins] == [
+    assert [
+        (value_origin.text, value_origin.kind.value, value_origin.step) for value_origin in flow.of(2)[0].origins
+    ] == [
         ("src/app.py", "user", 0),
         ("notes-7.txt", "result", 1),
     ]
@@ -108,8 +113,8 @@ def test_a_command_is_traced_by_the_names_within_it() -> None:
 
 def test_what_was_only_an_argument_before_comes_from_there() -> None:
     _, flow = flow_of("user: Go.", 'call: a {"x": "Bergen"}', "result: ok", 'call: b {"y": "Bergen"}', "result: ok")
-    (found,) = flow.of(2)[0].origins
-    assert (found.kind, found.step) == (OriginKind.ARGUMENT, 1)
+    (value_origin,) = flow.of(2)[0].origins
+    assert (value_origin.kind, value_origin.step) == (OriginKind.ARGUMENT, 1)
     assert flow.critical_path == ()
 
 
@@ -117,13 +122,18 @@ def test_what_was_only_an_argument_before_comes_from_there() -> None:
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=12))
 def test_a_known_graph_comes_back_with_exactly_its_edges(wanted: list[list[int]]) -> None:
     """Step n hands out the key of n, and uses keys of some earlier steps: those and no others are its edges."""
-    uses = [sorted({number % at for number in numbers}) if at else [] for at, numbers in enumerate(wanted)]
+    uses = [
+        sorted({number % step_number for number in numbers}) if step_number else []
+        for step_number, numbers in enumerate(wanted)
+    ]
     lines = ["user: Begin, please."]
-    for at, used in enumerate(uses):
-        lines.append(f"call: tool{at} " + json.dumps({"given": [f"key-{7000 + one}" for one in used], "flag": True}))
-        lines.append("result: " + json.dumps({"made": {"id": f"key-{7000 + at}"}, "count": at}))
+    for step_number, used in enumerate(uses):
+        lines.append(
+            f"call: tool{step_number} " + json.dumps({"given": [f"key-{7000 + key}" for key in used], "flag": True})
+        )
+        lines.append("result: " + json.dumps({"made": {"id": f"key-{7000 + step_number}"}, "count": step_number}))
     chain = inspect_trace(trace_of(*lines, "say: Done.")).chain
-    assert [list(step.depends_on) for step in chain.steps] == [[one + 1 for one in used] for used in uses]
+    assert [list(step.depends_on) for step in chain.steps] == [[key + 1 for key in used] for used in uses]
     path = trace_values(trace_of(*lines), chain.steps).critical_path
     assert all(before in chain.steps[after - 1].depends_on for before, after in pairwise(path))
     assert len(path) == _longest(uses)
@@ -132,7 +142,7 @@ def test_a_known_graph_comes_back_with_exactly_its_edges(wanted: list[list[int]]
 def _longest(uses: list[list[int]]) -> int:
     lengths: list[int] = []
     for used in uses:
-        lengths.append(1 + max((lengths[one] for one in used), default=0))
+        lengths.append(1 + max((lengths[step] for step in used), default=0))
     return max(lengths) if max(lengths) > 1 else 0
 
 
@@ -143,8 +153,8 @@ _WORDS = st.sampled_from(("Oslo", "new york", "1250", "key-7001", "a", "2024-05-
 @given(st.lists(st.tuples(st.sampled_from(("user", "call", "also", "result")), _WORDS, _WORDS), max_size=16))
 def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: list[tuple[str, str, str]]) -> None:
     lines = [
-        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': one, 'other': other})}"
-        for who, one, other in [("call", "Oslo", "1250"), *said]
+        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': value, 'other': other})}"
+        for who, value, other in [("call", "Oslo", "1250"), *said]
     ]
     trace, flow = flow_of("user: Begin in Oslo.", *lines)
     inspection = inspect_trace(trace)
@@ -165,8 +175,8 @@ def test_values_come_from_the_same_texts_whether_their_places_are_wanted_or_not(
     said: list[tuple[str, str, str]],
 ) -> None:
     lines = [
-        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': one, 'other': other})}"
-        for who, one, other in [("call", "ab", "c1 d"), *said]
+        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': value, 'other': other})}"
+        for who, value, other in [("call", "ab", "c1 d"), *said]
     ]
     trace = trace_of("user: ab c1/d", *lines)
     steps = inspect_trace(trace).chain.steps
@@ -185,4 +195,4 @@ def test_values_come_from_the_same_texts_whether_their_places_are_wanted_or_not(
 def test_no_value_makes_it_raise(value: object) -> None:
     text = json.dumps({"value": value})
     _, flow = flow_of(f"user: {text}", f"call: f {text}", f"result: {text}", f"call: f {text}")
-    assert {one.step for one in flow.flows} <= {1, 2}
+    assert {argument.step for argument in flow.flows} <= {1, 2}

@@ -13,7 +13,11 @@ from weaklink.inspector.model import RecordedState
 TEXTS = st.text("ab \t\n\r\x0b\x0c\x1c\x85\u2028é", max_size=40)
 
 
-@given(st.tuples(TEXTS, TEXTS, st.sampled_from((0, 1, 250, 2_100))).map(lambda one: one[0] + "x" * one[2] + one[1]))
+@given(
+    st.tuples(TEXTS, TEXTS, st.sampled_from((0, 1, 250, 2_100))).map(
+        lambda pieces: pieces[0] + "x" * pieces[2] + pieces[1]
+    )
+)
 def test_the_ends_are_those_of_the_lines(text: str) -> None:
     head, tail = text[:HEAD].splitlines(), text[-HEAD:].splitlines()
     assert first_line(text) == next((line.strip() for line in head if line.strip()), "")

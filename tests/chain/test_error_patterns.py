@@ -18,13 +18,13 @@ def inspected(result: str, *patterns: str, call: str = CALL) -> Inspection:
 def test_a_result_that_a_pattern_matches_is_an_error_by_its_words() -> None:
     result = "Thank you.\n  Status: NO-GO, seat taken\nGoodbye."
     assert inspected(result).chain.steps[0].outcome == "ok"
-    found = inspected(result, r"unlikely", r"\bNO-GO\b")
-    step = found.chain.steps[0]
+    inspection = inspected(result, r"unlikely", r"\bNO-GO\b")
+    step = inspection.chain.steps[0]
     assert (step.outcome, step.certainty, step.error) == ("error-result", "textual", "Status: NO-GO, seat taken")
-    assert found.chain.broken is not None
-    assert "with an error (`Status: NO-GO, seat taken`)" in found.chain.broken.message
-    place = next(one for one in found.diagnostics if one.rule.code == "T406").range
-    assert place.of(result) == "Status: NO-GO, seat taken"
+    assert inspection.chain.broken is not None
+    assert "with an error (`Status: NO-GO, seat taken`)" in inspection.chain.broken.message
+    words_range = next(diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "T406").range
+    assert words_range.of(result) == "Status: NO-GO, seat taken"
 
 
 def test_a_surer_sign_goes_before_a_pattern_and_a_pattern_before_a_promise_of_success() -> None:
@@ -41,11 +41,11 @@ def test_what_a_command_is_let_off_for_a_pattern_may_still_forbid() -> None:
     assert inspected(log, "(?m)^ValueError", call=read).chain.steps[0].error == "ValueError: no"
 
 
-@pytest.mark.parametrize(("before", "found"), [(65_000, True), (70_000, False)])
-def test_both_ends_of_a_long_result_are_searched_and_its_middle_is_not(before: int, found: bool) -> None:
+@pytest.mark.parametrize(("before", "is_found"), [(65_000, True), (70_000, False)])
+def test_both_ends_of_a_long_result_are_searched_and_its_middle_is_not(before: int, is_found: bool) -> None:
     result = "x" * before + "NO-GO" + "y" * (200_000 - before)
-    assert (inspected(result, "NO-GO").chain.steps[0].error is not None) == found
-    assert (inspected(result[::-1], "OG-ON").chain.steps[0].error is not None) == found
+    assert (inspected(result, "NO-GO").chain.steps[0].error is not None) == is_found
+    assert (inspected(result[::-1], "OG-ON").chain.steps[0].error is not None) == is_found
 
 
 def test_the_words_are_one_line_of_bounded_length() -> None:

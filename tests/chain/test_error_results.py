@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.chain.building import chain_of
 from tests.strategies import json_values, texts
 from weaklink.inspector.chain.outcomes import find_error, is_empty, judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.chain.result_kinds import Judgement
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
@@ -19,8 +19,8 @@ from weaklink.inspector.text import Range
 
 
 def certainty(content: str, *, flag: bool | None = None) -> str | None:
-    found = find_error(ToolResult(content, Range(0, len(content)), is_error=flag))
-    return found.certainty.value if found else None
+    judgement = find_error(ToolResult(content, Range(0, len(content)), is_error=flag))
+    return judgement.certainty.value if judgement else None
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_no_error(content: str) -> None:
 
 def test_the_words_of_an_error_are_the_ones_that_tell() -> None:
     def words(content: str) -> str:
-        found = find_error(ToolResult(content, Range(0, 0)))
-        return found.words if found else ""
+        judgement = find_error(ToolResult(content, Range(0, 0)))
+        return judgement.words if judgement else ""
 
     assert words('{"error": {"type": "x", "message": "timeout"}}') == "timeout"
     assert words("Traceback (most recent call last):\n  File x\nKeyError: 'a'") == "KeyError: 'a'"
@@ -225,7 +225,7 @@ _STATES = (None, *(RecordedState(code, state) for code in (None, 0, 1) for state
 def test_the_result_of_any_call_is_judged_whatever_its_source_recorded(name: str | None, content: str) -> None:
     given: tuple[Json, ...] = (None, {}, {"command": ""}, {"command": "ls | grep a; true"})
     for arguments, recorded in product(given, _STATES):
-        call = PlacedCall(ToolCall(name, arguments, "", True, Range(0, 0)), Location(0, "text", Range(0, 0)))
+        call = LocatedCall(ToolCall(name, arguments, "", True, Range(0, 0)), Location(0, "text", Range(0, 0)))
         for flag in (None, False, True):
             result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)
             judgement = judged_result(call, result)
@@ -235,9 +235,9 @@ def test_the_result_of_any_call_is_judged_whatever_its_source_recorded(name: str
 @pytest.mark.parametrize("piece", ["a", " ", "\n", "[", '{"content":', "Error ", "a.", "1,", ": not found "])
 def test_a_long_result_is_judged_like_its_beginning(piece: str) -> None:
     long, short = piece * (2_000_000 // len(piece)), piece * (4_000 // len(piece))
-    found = find_error(ToolResult(long, Range(0, len(long))))
+    judgement = find_error(ToolResult(long, Range(0, len(long))))
     expected = find_error(ToolResult(short, Range(0, len(short))))
-    assert (found is None) == (expected is None)
+    assert (judgement is None) == (expected is None)
 
 
 _PYTEST = """\
@@ -278,15 +278,15 @@ FAILED test_cart.py::test_total - assert 4 == 5
     ],
 )
 def test_the_words_of_a_failed_check_are_the_line_that_names_what_failed(begin: str, output: str, line: str) -> None:
-    found = find_error(ToolResult(begin + output, Range(0, len(begin + output)), is_error=True))
-    assert found is not None
-    assert found.words == line
+    judgement = find_error(ToolResult(begin + output, Range(0, len(begin + output)), is_error=True))
+    assert judgement is not None
+    assert judgement.words == line
 
 
 def judged(commands: list[str], runs: list[dict[str, object]], *, flag: bool | None = None) -> Judgement | None:
     arguments, text = write_json({"commands": commands}), write_json(runs)
     call = ToolCall("run_commands", {"commands": list(commands)}, arguments, True, Range(0, len(arguments)))
-    placed = PlacedCall(call, Location(0, "text", Range(0, 1)))
+    placed = LocatedCall(call, Location(0, "text", Range(0, 1)))
     return judged_result(placed, ToolResult(text, Range(0, len(text)), is_error=flag))
 
 
@@ -349,7 +349,7 @@ def test_a_failure_without_words_or_code_is_named_as_it_is_recorded() -> None:
     assert judgement is not None
     assert judgement.words == "failed"
     flagged = judged_result(
-        PlacedCall(make_call("book_table", {"guests": 5}), Location(0, "text", Range(0, 1))),
+        LocatedCall(make_call("book_table", {"guests": 5}), Location(0, "text", Range(0, 1))),
         ToolResult("", Range(0, 0), is_error=True),
     )
     assert flagged is not None

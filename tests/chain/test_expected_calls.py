@@ -26,10 +26,10 @@ def made(name: str | None, arguments: Json) -> ToolCall:
 @pytest.mark.parametrize("case", AGREEING, ids=[case["case"] for case in AGREEING])
 def test_selections_and_parameters_are_counted(case: dict[str, Any]) -> None:
     id_, expected = expected_of(case["row"])
-    found = agreement(expected, [made(*call) for call in case["made"]])
+    counts = agreement(expected, [made(*call) for call in case["made"]])
     assert id_ == str(next(iter(case["row"].values())))
-    assert [found.right_tools, found.expected_tools] == case["tools"]
-    assert [found.right_parameters, found.expected_parameters] == case["parameters"]
+    assert [counts.right_tools, counts.expected_tools] == case["tools"]
+    assert [counts.right_parameters, counts.expected_parameters] == case["parameters"]
 
 
 @pytest.mark.parametrize("case", UNREADABLE, ids=[case["case"] for case in UNREADABLE])
@@ -40,5 +40,5 @@ def test_a_row_that_cannot_be_meant_is_refused_with_its_reason(case: dict[str, A
 
 def test_the_very_calls_agree_whatever_their_order_up_to_many() -> None:
     _, expected = expected_of({"id": "a", "expected": [{"name": "f", "arguments": {"x": x}} for x in range(30)]})
-    found = agreement(expected, [make_call("f", {"x": x}) for x in reversed(range(30))])
-    assert (found.right_parameters, found.expected_parameters) == (30, 30)
+    counts = agreement(expected, [make_call("f", {"x": x}) for x in reversed(range(30))])
+    assert (counts.right_parameters, counts.expected_parameters) == (30, 30)

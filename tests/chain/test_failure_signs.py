@@ -25,7 +25,7 @@ def _texts_of(operation: str, argument: Any) -> list[str]:
         case "LITERAL":
             return [chr(argument)]
         case "BRANCH":
-            return [text for one in argument[1] for text in _texts(one)]
+            return [text for branch in argument[1] for text in _texts(branch)]
         case "SUBPATTERN":
             return _texts(argument[3])
         case "MAX_REPEAT":
@@ -37,7 +37,7 @@ def _texts_of(operation: str, argument: Any) -> list[str]:
     return [_ANYTHING]
 
 
-@pytest.mark.parametrize("expression", [one.expression for one in _SHAPES if one.where is _Where.WITHIN])
+@pytest.mark.parametrize("expression", [shape.expression for shape in _SHAPES if shape.where is _Where.WITHIN])
 def test_what_matches_within_a_line_holds_a_sign(expression: str) -> None:
     parser = import_module("re._parser")  # the standard library's own parser of expressions
     texts = _texts(parser.parse(expression))

@@ -141,8 +141,8 @@ def test_a_file_that_was_not_read_is_no_answer_to_a_question_about_its_content(q
 
 def test_a_check_of_all_but_generated_folders_is_the_same_check() -> None:
     def lines(excluded: str) -> tuple[str, ...]:
-        found = f"./{excluded}/x.py:1:1: F401 unused import"
-        first = ("user: Clean up.", 'call a: Bash {"command": "flake8 ."}', f"result a: {found}\\nExit code: 1")
+        finding = f"./{excluded}/x.py:1:1: F401 unused import"
+        first = ("user: Clean up.", 'call a: Bash {"command": "flake8 ."}', f"result a: {finding}\\nExit code: 1")
         again = (f'call b: Bash {{"command": "flake8 . --exclude {excluded}"}}', "result b: Exit code: 0")
         return (*first, *again, "say: flake8 is clean.")
 

@@ -14,8 +14,12 @@ _LINES = ("user: Weather in Oslo?", 'call a1: weather {"city": "Oslo"}', f"resul
 _TAGS = pytest.mark.parametrize("tag", INJECTED_TAGS)
 
 
-def found(trace: Trace) -> set[str]:
-    return {one.rule.code for one in inspect_trace(trace, format="hermes").diagnostics if one.rule.owner}
+def difference_codes(trace: Trace) -> set[str]:
+    return {
+        diagnostic.rule.code
+        for diagnostic in inspect_trace(trace, format="hermes").diagnostics
+        if diagnostic.rule.owner
+    }
 
 
 def sent(*messages: int | SentMessage) -> Trace:
@@ -36,13 +40,16 @@ def result(text: str) -> SentMessage:
 @_TAGS
 def test_a_block_in_a_later_request_is_no_difference(tag: str) -> None:
     block = f"\n<{tag}>\nIt is 10:00.\n</{tag}>"
-    assert found(sent(user(f"Weather in Oslo?{block}"), 2, result(_RESULT + block))) == set()
+    assert difference_codes(sent(user(f"Weather in Oslo?{block}"), 2, result(_RESULT + block))) == set()
 
 
 @_TAGS
 def test_what_changes_beside_a_block_is_a_difference(tag: str) -> None:
     block = f"\n<{tag}>\nIt is 10:00.\n</{tag}>"
-    assert found(sent(user(f"Weather in Rome?{block}"), 2, result(f"5 degrees and sun{block}"))) == {"L811", "L808"}
+    assert difference_codes(sent(user(f"Weather in Rome?{block}"), 2, result(f"5 degrees and sun{block}"))) == {
+        "L811",
+        "L808",
+    }
 
 
 @_TAGS
@@ -50,11 +57,11 @@ def test_a_block_that_the_tool_did_not_return_is_no_difference(tag: str) -> None
     trace = trace_of(*_LINES[:2], f"result a1: {_RESULT}\n<{tag}>Be brief.</{tag}>", _LINES[3])
     turns = list(trace.turns)
     turns[2] = replace(turns[2], run=RecordedRun("otlp", "weather", "a1", None, _RESULT))
-    assert found(replace(trace, turns=tuple(turns))) == set()
+    assert difference_codes(replace(trace, turns=tuple(turns))) == set()
 
 
 def test_tags_of_others_are_a_difference() -> None:
-    assert found(sent(user("Weather in Oslo?<note>It is 10:00.</note>"), 2, 3)) == {"L811"}
+    assert difference_codes(sent(user("Weather in Oslo?<note>It is 10:00.</note>"), 2, 3)) == {"L811"}
 
 
 def test_openers_without_an_end_are_read_in_linear_time() -> None:

@@ -56,29 +56,29 @@ counts = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda t
 
 
 def of(name: str) -> list[dict[str, object]]:
-    found = [case for case in CASES if case["of"] == name]
-    assert found
-    return found
+    cases = [case for case in CASES if case["of"] == name]
+    assert cases
+    return cases
 
 
 @pytest.mark.parametrize(("hits", "trials", "low", "high"), SINGLE)
 def test_a_share_has_the_interval_that_newcombe_printed(hits: int, trials: int, low: float, high: float) -> None:
-    found = wilson(Share(hits, trials))
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    interval = wilson(Share(hits, trials))
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 @pytest.mark.parametrize(("first", "second", "low", "high"), DIFFERENCES)
 def test_a_difference_has_the_interval_that_newcombe_printed(
     first: Share, second: Share, low: float, high: float
 ) -> None:
-    found = share_difference(first, second).interval
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    interval = share_difference(first, second).interval
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 @pytest.mark.parametrize("case", of("wilson"))
 def test_a_share_has_scipys_interval(case: dict[str, float]) -> None:
-    found = wilson(Share(case["hits"], case["trials"]))
-    assert (found.low, found.high) == pytest.approx((case["low"], case["high"]), abs=1e-12)
+    interval = wilson(Share(case["hits"], case["trials"]))
+    assert (interval.low, interval.high) == pytest.approx((case["low"], case["high"]), abs=1e-12)
 
 
 @pytest.mark.parametrize("case", of("quantile_975"))
@@ -98,15 +98,17 @@ def test_the_incomplete_beta_function_is_scipys(case: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("case", of("mean"))
 def test_a_mean_over_traces_has_scipys_interval(case: dict[str, list[int]]) -> None:
-    found = around(total(tally_of(one, 1) for one in case["values"]).ratio)
-    assert (found.low, found.high) == pytest.approx((case["low"], case["high"]), rel=1e-9)
+    interval = around(total(tally_of(hits, 1) for hits in case["values"]).ratio)
+    assert (interval.low, interval.high) == pytest.approx((case["low"], case["high"]), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", of("welch"))
 def test_two_means_differ_as_scipys_welch_says(case: dict[str, list[int]]) -> None:
-    first, second = (total(tally_of(one, 1) for one in case[name]).ratio for name in ("first", "second"))
-    found = mean_difference(first, second)
-    assert (found.interval.low, found.interval.high, found.p) == pytest.approx((case["low"], case["high"], case["p"]))
+    first, second = (total(tally_of(hits, 1) for hits in case[name]).ratio for name in ("first", "second"))
+    difference = mean_difference(first, second)
+    assert (difference.interval.low, difference.interval.high, difference.p) == pytest.approx(
+        (case["low"], case["high"], case["p"])
+    )
 
 
 @pytest.mark.parametrize(("litters", "effect", "trials"), [(CONTROL, 1.2325, 128.2), (TREATED, 3.9529, 36.7)])
@@ -131,8 +133,8 @@ def test_a_share_without_a_miss_counts_each_trace_once() -> None:
 def test_tallies_of_parts_add_up_to_the_tally_of_the_whole(
     some: list[tuple[int, int]], others: list[tuple[int, int]]
 ) -> None:
-    whole = total(tally_of(*one) for one in some + others)
-    assert total(tally_of(*one) for one in some) + total(tally_of(*one) for one in others) == whole
+    whole = total(tally_of(*part) for part in some + others)
+    assert total(tally_of(*part) for part in some) + total(tally_of(*part) for part in others) == whole
     assert (whole.hits, whole.trials) == (
         sum(hits for hits, _ in some + others),
         sum(trials for _, trials in some + others),
@@ -147,32 +149,32 @@ def test_the_ratio_has_the_error_of_its_definition(some: list[tuple[int, int]]) 
     hits, trials = (sum(column) for column in zip(*tried, strict=True))
     spread = sum((x - hits / trials * n) ** 2 for x, n in tried)
     expected = (spread / trials**2 * len(tried) / (len(tried) - 1)) ** 0.5
-    assert total(tally_of(*one) for one in tried).ratio.error == pytest.approx(expected, rel=1e-6, abs=1e-7)
+    assert total(tally_of(*part) for part in tried).ratio.error == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=30))
 def test_with_one_trial_a_trace_the_ratio_is_the_plain_mean(values: list[int]) -> None:
-    found = total(tally_of(value, 1) for value in values).ratio
-    assert found.value == pytest.approx(mean(values))
-    assert found.error == pytest.approx(stdev(values) / len(values) ** 0.5, abs=1e-9)
+    ratio = total(tally_of(value, 1) for value in values).ratio
+    assert ratio.value == pytest.approx(mean(values))
+    assert ratio.error == pytest.approx(stdev(values) / len(values) ** 0.5, abs=1e-9)
 
 
 @given(counts, counts)
 def test_a_difference_lies_within_its_interval(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> None:
-    first, second = (total(tally_of(*one) for one in group) for group in (some, others))
+    first, second = (total(tally_of(*part) for part in group) for group in (some, others))
     if not first.trials or not second.trials:
         return
-    found = share_difference(first.clustered_share, second.clustered_share)
+    difference = share_difference(first.clustered_share, second.clustered_share)
     back = share_difference(second.clustered_share, first.clustered_share)
-    assert -1 <= found.interval.low <= found.value <= found.interval.high <= 1
-    assert 0 <= found.p <= 1
-    assert found.p == pytest.approx(back.p)
+    assert -1 <= difference.interval.low <= difference.value <= difference.interval.high <= 1
+    assert 0 <= difference.p <= 1
+    assert difference.p == pytest.approx(back.p)
 
 
 @pytest.mark.parametrize("case", of("fisher"))
 def test_two_shares_differ_as_scipys_exact_test_says(case: dict[str, float]) -> None:
-    found = exact_p(Share(case["a"], case["n"]), Share(case["b"], case["m"]))
-    assert found == pytest.approx(case["p"], rel=1e-6, abs=1e-300)
+    p = exact_p(Share(case["a"], case["n"]), Share(case["b"], case["m"]))
+    assert p == pytest.approx(case["p"], rel=1e-6, abs=1e-300)
 
 
 def test_counts_beyond_bounds_are_tested_without_trying_every_table() -> None:

@@ -42,12 +42,16 @@ def rounds(draw: st.DrawFn) -> Round:
 def told(story: list[Round], *, pending: int) -> list[str]:
     """The lines of a story. Ids come again in every round, as real logs have them."""
     lines = ["user: Go"]
-    for number, one in enumerate(story):
+    for number, round_ in enumerate(story):
         stale = any("unanswered" in before.outcomes for before in story[:number])
-        ids = [f" c{number if stale else 0}-{index}" if one.has_ids else "" for index in range(len(one.outcomes))]
-        for index, outcome in enumerate(one.outcomes):
+        ids = [f" c{number if stale else 0}-{index}" if round_.has_ids else "" for index in range(len(round_.outcomes))]
+        for index, outcome in enumerate(round_.outcomes):
             lines.append(f"{'also' if index else 'call'}{ids[index]}: {_CALLS.get(outcome, _CALLS['other'])}")
-        lines += [f"result{ids[at]}: {_RESULTS[one.outcomes[at]]}" for at in one.order if one.outcomes[at] in _RESULTS]
+        lines += [
+            f"result{ids[index]}: {_RESULTS[round_.outcomes[index]]}"
+            for index in round_.order
+            if round_.outcomes[index] in _RESULTS
+        ]
         lines.append("say: Next.")
     return lines + ["call: f {}"] * (pending > 0) + ["also: f {}"] * (pending - 1)
 
@@ -55,7 +59,7 @@ def told(story: list[Round], *, pending: int) -> list[str]:
 @given(st.lists(rounds(), max_size=5), st.integers(0, 2))
 def test_a_story_told_is_a_story_read(story: list[Round], pending: int) -> None:
     inspection = inspection_of(*told(story, pending=pending))
-    assert outcomes(inspection.chain) == [o for one in story for o in one.outcomes] + ["pending"] * pending
+    assert outcomes(inspection.chain) == [o for round_ in story for o in round_.outcomes] + ["pending"] * pending
     assert not {"T402", "T403"} & set(codes(inspection))
 
 

@@ -27,18 +27,18 @@ def session(
 
 
 def codes(trace: Trace) -> list[str]:
-    return [one.rule.code for one in inspect_trace(trace).diagnostics if one.rule.layer]
+    return [diagnostic.rule.code for diagnostic in inspect_trace(trace).diagnostics if diagnostic.rule.layer]
 
 
 def test_the_runs_of_the_second_stand_beside_the_results_of_the_first() -> None:
     other = session()
     turns = list(other.turns)
     turns[2] = replace(turns[2], run=RecordedRun("otlp", "weather", "call_first_1", '{"city": "Bergen"}', _RESULT))
-    found = join_traces(session(), replace(other, turns=tuple(turns)))
-    run = found.trace.turns[2].run
+    joined = join_traces(session(), replace(other, turns=tuple(turns)))
+    run = joined.trace.turns[2].run
     assert run is not None
-    assert (found.runs, found.left_out, run.source) == (2, 0, f"{JOINED}otlp")
-    assert codes(found.trace) == ["L805"]
+    assert (joined.runs, joined.left_out, run.source) == (2, 0, f"{JOINED}otlp")
+    assert codes(joined.trace) == ["L805"]
 
 
 def test_another_version_of_a_call_or_a_result_is_a_difference_between_layers() -> None:
@@ -47,8 +47,8 @@ def test_another_version_of_a_call_or_a_result_is_a_difference_between_layers() 
 
 
 def test_the_same_session_twice_has_no_difference() -> None:
-    found = join_traces(session(), session())
-    assert (found.runs, codes(found.trace)) == (2, [])
+    joined = join_traces(session(), session())
+    assert (joined.runs, codes(joined.trace)) == (2, [])
 
 
 def test_traces_that_share_no_id_are_refused() -> None:
@@ -64,9 +64,9 @@ def test_traces_with_one_response_are_joined_though_sessions_and_calls_have_othe
         return replace(trace, turns=tuple(_with_response(turn, response_id) for turn in trace.turns))
 
     other = answered("chatcmpl-77", "other_first", "other_second")
-    found = join_traces(answered("chatcmpl-77"), other)
-    assert (found.shared, found.runs, codes(found.trace)) == ("chatcmpl-77", 2, [])
-    assert without_joined(found.trace) == answered("chatcmpl-77")
+    joined = join_traces(answered("chatcmpl-77"), other)
+    assert (joined.shared, joined.runs, codes(joined.trace)) == ("chatcmpl-77", 2, [])
+    assert without_joined(joined.trace) == answered("chatcmpl-77")
     for ids in (("chatcmpl-77", "chatcmpl-78"), ("c1", "c1"), ("", "")):
         with pytest.raises(NotOneSessionError, match="they share no session"):
             join_traces(answered(ids[0]), answered(ids[1], "other_first", "other_second"))
@@ -90,8 +90,8 @@ def test_calls_without_ids_are_aligned_by_their_arguments_where_the_session_has_
         )
         for turn in other.turns
     )
-    found = join_traces(first, replace(other, turns=anonymous))
-    runs = [turn.run.arguments for turn in found.trace.turns if turn.run is not None]
+    joined = join_traces(first, replace(other, turns=anonymous))
+    runs = [turn.run.arguments for turn in joined.trace.turns if turn.run is not None]
     assert runs == ['{"city": "Bergen"}', '{"city": "Rome"}']
 
 
@@ -99,14 +99,17 @@ def test_calls_without_ids_are_aligned_by_their_arguments_where_the_session_has_
 def test_joining_changes_no_text_and_can_be_undone(cities: list[str], swapped: bool) -> None:
     def made(result: str) -> Trace:
         lines = ["user: Weather?"]
-        for at, city in enumerate(cities):
-            lines += [f'call call_number_{at}: weather {{"city": "{city}"}}', f"result call_number_{at}: {result}"]
+        for number, city in enumerate(cities):
+            lines += [
+                f'call call_number_{number}: weather {{"city": "{city}"}}',
+                f"result call_number_{number}: {result}",
+            ]
         return replace(trace_of(*lines), external_ids=(ExternalId("session", "one"),))
 
     first, other = made(_RESULT), made("sun" if swapped else _RESULT)
-    found = join_traces(first, other)
-    assert found.runs == len(cities)
-    assert bool(codes(found.trace)) == (swapped and bool(cities))
-    assert [turn.parts for turn in found.trace.turns] == [turn.parts for turn in first.turns]
-    assert without_joined(found.trace) == first
+    joined = join_traces(first, other)
+    assert joined.runs == len(cities)
+    assert bool(codes(joined.trace)) == (swapped and bool(cities))
+    assert [turn.parts for turn in joined.trace.turns] == [turn.parts for turn in first.turns]
+    assert without_joined(joined.trace) == first
     assert without_joined(first) is first

@@ -159,5 +159,5 @@ def test_claims_and_reports_are_told_apart(language: str) -> None:
     (all_pass, two_fail, sent), (unsent, without_errors) = SENTENCES[language]
     said = [chain_of(*TESTS, f"say: {text}").steps[1].said for text in (all_pass, two_fail)]
     said += [chain_of(*MAIL, f"say: {text}").steps[0].said for text in (sent, unsent)]
-    assert [one and one.value for one in said] == ["concealed", "reported", "concealed", "reported"]
+    assert [statement and statement.value for statement in said] == ["concealed", "reported", "concealed", "reported"]
     assert not denies(without_errors)

@@ -36,9 +36,9 @@ _SCHEMA: dict[str, Json] = {"type": "object", "properties": {"order_id": {"type"
 
 
 def broken(trace: Trace) -> Break:
-    found = inspect_trace(trace, format="hermes").chain.broken
-    assert found is not None
-    return found
+    chain_break = inspect_trace(trace, format="hermes").chain.broken
+    assert chain_break is not None
+    return chain_break
 
 
 def with_request(trace: Trace, turn: int, messages: Sequence[int | SentMessage], tools: bool = False) -> Trace:
@@ -56,13 +56,13 @@ def story(arguments: str) -> Trace:
 
 
 def test_a_value_that_was_cut_is_named_with_its_turn() -> None:
-    found = broken(with_request(story('{"order_id": "A-0000-001"}'), 4, (1, 2, _CUT)))
-    assert found.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
+    chain_break = broken(with_request(story('{"order_id": "A-0000-001"}'), 4, (1, 2, _CUT)))
+    assert chain_break.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
 
 
 def test_a_required_argument_that_was_cut_is_named() -> None:
-    found = broken(with_request(story("{}"), 4, (1, 2, _CUT), tools=True))
-    assert found.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
+    chain_break = broken(with_request(story("{}"), 4, (1, 2, _CUT), tools=True))
+    assert chain_break.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
 
 
 @pytest.mark.parametrize(
@@ -93,22 +93,22 @@ def ran(trace: Trace, turn: int, run: RecordedRun) -> Trace:
 
 def test_other_arguments_are_the_agents_fault() -> None:
     run = RecordedRun("otlp", "cancel", "a2", '{"order_id": "A-4711-88"}')
-    found = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
-    assert "; the cause is the agent, at the layer executed: the model called `cancel` with" in found.message
+    chain_break = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
+    assert "; the cause is the agent, at the layer executed: the model called `cancel` with" in chain_break.message
 
 
 def test_a_result_that_was_changed_is_the_agents_fault() -> None:
     run = RecordedRun("otlp", "cancel", "a2", None, '{"state": "cancelled"}')
-    found = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
-    assert "; the cause is the agent, at the layer read: the model read a different result" in found.message
+    chain_break = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
+    assert "; the cause is the agent, at the layer read: the model read a different result" in chain_break.message
 
 
 def test_a_result_that_was_cut_at_once_lost_its_value() -> None:
     trace = with_request(story('{"order_id": "A-0000-001"}'), 4, (1, 2, 3))
     short = replace(trace.turns[2], parts=(Part("text", _ORDER[:40]),), run=RecordedRun("otlp", result=_ORDER))
     turns: list[Turn] = [*trace.turns[:2], short, *trace.turns[3:]]
-    found = broken(replace(trace, turns=tuple(turns)))
-    assert found.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
+    chain_break = broken(replace(trace, turns=tuple(turns)))
+    assert chain_break.message.endswith("; the `order_id` from turn 3 was no longer in the prompt.")
 
 
 def test_re_typed_arguments_are_the_servers_fault() -> None:
@@ -116,8 +116,8 @@ def test_re_typed_arguments_are_the_servers_fault() -> None:
     text = '<tool_call>\n{"name": "cancel", "arguments": {"order_id": "07"}}\n</tool_call>'
     turns = list(trace.turns)
     turns[3] = replace(turns[3], parts=(Part("text", text), *turns[3].parts))
-    found = broken(replace(trace, turns=tuple(turns)))
-    assert "; the cause is the server, at the layer parsed: the model wrote" in found.message
+    chain_break = broken(replace(trace, turns=tuple(turns)))
+    assert "; the cause is the server, at the layer parsed: the model wrote" in chain_break.message
 
 
 def test_a_call_that_the_content_holds_too_is_one_step() -> None:

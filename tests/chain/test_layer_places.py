@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.chain.building import trace_of
-from weaklink.inspector.chain.layers import PlacedTexts, result_difference
+from weaklink.inspector.chain.layers import PartTexts, result_difference
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -44,32 +44,36 @@ def changed_story() -> Trace:
 
 
 def differences(trace: Trace) -> dict[str, Diagnostic]:
-    return {one.rule.code: one for one in inspect_trace(trace, format="hermes").diagnostics if one.rule.layer}
+    return {
+        diagnostic.rule.code: diagnostic
+        for diagnostic in inspect_trace(trace, format="hermes").diagnostics
+        if diagnostic.rule.layer
+    }
 
 
 def test_each_difference_is_at_the_later_text_and_against_the_earlier_one() -> None:
     trace = changed_story()
-    found, texts = differences(trace), PlacedTexts(trace)
-    assert found.keys() == {"L805", "L809", "L816"}
-    assert found["L805"].location == Location(4, "run:arguments", Range(0, 16))
-    assert found["L805"].fault.against == Location(3, "call:0", Range(0, 16))
-    assert found["L809"].location == Location(5, "sent:4:text", Range(19, 19))
-    assert found["L809"].fault.against == Location(4, "text", Range(19, len(RESULT)))
-    assert found["L816"].location.part == "sent:1:text"
-    assert found["L816"].range.of(texts.at(found["L816"].location)) == "one"
-    against = found["L816"].fault.against
+    by_code, texts = differences(trace), PartTexts(trace)
+    assert by_code.keys() == {"L805", "L809", "L816"}
+    assert by_code["L805"].location == Location(4, "run:arguments", Range(0, 16))
+    assert by_code["L805"].fault.against == Location(3, "call:0", Range(0, 16))
+    assert by_code["L809"].location == Location(5, "sent:4:text", Range(19, 19))
+    assert by_code["L809"].fault.against == Location(4, "text", Range(19, len(RESULT)))
+    assert by_code["L816"].location.part == "sent:1:text"
+    assert by_code["L816"].range.of(texts.at(by_code["L816"].location)) == "one"
+    against = by_code["L816"].fault.against
     assert against is not None
     assert against.range.of(texts.at(against)) == "noon"
-    assert all(one.place_in_turn == one.fault.against for one in found.values())
-    assert all(one.range == one.location.range for one in found.values())
+    assert all(diagnostic.place_in_turn == diagnostic.fault.against for diagnostic in by_code.values())
+    assert all(diagnostic.range == diagnostic.location.range for diagnostic in by_code.values())
 
 
 def test_the_differences_of_a_request_come_before_the_faults_of_its_answer_message_by_message() -> None:
     trace = changed_story()
     turns = list(trace.turns)
     turns[4] = replace(turns[4], parts=(Part("text", '<tool_call>\n{"name": "weather"'),))
-    found = inspect_trace(replace(trace, turns=tuple(turns)), format="hermes").diagnostics
-    places = [one.location.part for one in found if one.location.turn == 5]
+    diagnostics = inspect_trace(replace(trace, turns=tuple(turns)), format="hermes").diagnostics
+    places = [diagnostic.location.part for diagnostic in diagnostics if diagnostic.location.turn == 5]
     assert places[:2] == ["sent:1:text", "sent:4:text"]
     assert "text" in places[2:]
     assert not any(part.startswith("sent:") for part in places[2:])
@@ -85,7 +89,7 @@ def test_a_call_that_the_server_left_is_where_it_left_it() -> None:
     assert lost.location == lost.fault.against
     assert lost.location.turn == 4
     assert "Bergen" in lost.range.of(text)
-    assert [one.range for one in lost.fault.related] == [lost.range]
+    assert [related.range for related in lost.fault.related] == [lost.range]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +120,11 @@ def test_parameters_that_are_written_as_text_are_compared_by_value(
     text = Part("text", f"<tool_call>\n<function=weather>\n{written}\n</function>\n</tool_call>")
     turns = (trace.turns[0], replace(trace.turns[1], parts=(text, *trace.turns[1].parts)), *trace.turns[2:])
     inspection = inspect_trace(replace(trace, turns=turns), format="qwen3_coder")
-    assert [one.rule.code for one in inspection.diagnostics if one.rule.layer] == ["L803" if is_reported else "L817"]
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.rule.layer] == [
+        "L803" if is_reported else "L817"
+    ]
     layers = TraceLayers(replace(trace, turns=turns), inspection).of(inspection.chain.steps[0])
-    assert [one.text is not None for one in layers.call] == [True, True, False]
+    assert [layer.text is not None for layer in layers.call] == [True, True, False]
     assert layers.differ is is_reported
 
 
@@ -133,25 +139,25 @@ def test_what_is_missing_is_at_the_place_before_which_it_stood() -> None:
     header = turns[1].calls
     bare = SentMessage(Role.ASSISTANT, (SentPart("call:0", '{"city": "Oslo"}'),), turn=2, calls=header)
     turns[4] = replace(turns[4], generation=Generation(request=SentRequest(messages=(1, bare, 3, 4))))
-    found = differences(replace(trace, turns=tuple(turns)))
-    assert found["L813"].location == Location(5, "sent:2:call:0", Range(0, 0))
+    by_code = differences(replace(trace, turns=tuple(turns)))
+    assert by_code["L813"].location == Location(5, "sent:2:call:0", Range(0, 0))
     turns[4] = replace(turns[4], generation=Generation(request=SentRequest(messages=(2, 3, 4))))
-    found = differences(replace(trace, turns=tuple(turns)))
-    assert found["L811"].location == Location(5, "sent:1:reasoning", Range(0, 0))
-    assert found["L811"].fault.against == Location(1, "text", Range(0, 8))
+    by_code = differences(replace(trace, turns=tuple(turns)))
+    assert by_code["L811"].location == Location(5, "sent:1:reasoning", Range(0, 0))
+    assert by_code["L811"].fault.against == Location(1, "text", Range(0, 8))
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])
 def test_a_result_of_several_blocks_that_was_cut_is_cut_not_changed(between: str) -> None:
     blocks = [f"Row {row}: " + "x" * 90 for row in range(9)]
-    whole = json.dumps({"content": [{"type": "text", "text": one} for one in blocks]})
+    whole = json.dumps({"content": [{"type": "text", "text": block} for block in blocks]})
     read = between.join(blocks)[:300] + "... [truncated]"
-    found = result_difference(whole, read)
-    assert found is not None
-    assert found.is_cut
-    assert found.kept == 300
-    assert found.kept + found.lost == len(between.join(blocks))
-    assert found.other == (0, len(whole))
+    difference = result_difference(whole, read)
+    assert difference is not None
+    assert difference.is_cut
+    assert difference.kept == 300
+    assert difference.kept + difference.lost == len(between.join(blocks))
+    assert difference.other == (0, len(whole))
     other = result_difference(whole, "quite another text")
     assert other is not None
     assert not other.is_cut

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from weaklink.inspector.chain.outcomes import judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.model import RecordedState, ToolResult
@@ -46,7 +46,7 @@ def kind(command: str, content: str, code: int | None = 0) -> str | None:
     if code is not None:
         result = ToolResult(content, Range(0, len(content)), recorded=RecordedState(code, field="exit_code"))
     judgement = judged_result(
-        PlacedCall(make_call("Bash", {"command": command}), Location(1, "call:0", Range(0, 1))), result
+        LocatedCall(make_call("Bash", {"command": command}), Location(1, "call:0", Range(0, 1))), result
     )
     return judgement.kind.value if judgement else None
 

@@ -12,7 +12,7 @@ ELEMENTS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.list
 
 
 def called(count: int) -> list[str]:
-    return [f'{"also" if at else "call"}: get {{"n": {at}}}' for at in range(count)]
+    return [f'{"also" if index else "call"}: get {{"n": {index}}}' for index in range(count)]
 
 
 @given(st.lists(ELEMENTS, min_size=2, max_size=4))
@@ -27,9 +27,9 @@ def test_each_call_has_the_element_at_its_place(values: list[object]) -> None:
 
 
 def test_an_error_among_the_elements_is_that_calls_alone() -> None:
-    found = inspection_of(*called(2), 'result: [{"high": "06:40"}, "Error: no such harbour"]', "say: Done.")
-    assert [step.outcome for step in found.chain.steps] == [StepOutcome.OK, StepOutcome.ERROR_RESULT]
-    assert "T404" not in codes(found)
+    inspection = inspection_of(*called(2), 'result: [{"high": "06:40"}, "Error: no such harbour"]', "say: Done.")
+    assert [step.outcome for step in inspection.chain.steps] == [StepOutcome.OK, StepOutcome.ERROR_RESULT]
+    assert "T404" not in codes(inspection)
 
 
 def test_other_lists_are_one_result() -> None:

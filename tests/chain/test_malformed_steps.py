@@ -48,12 +48,16 @@ def check_steps(trace: Trace, inspection: Inspection) -> None:
 def syntax_errors(step: Step, inspection: Inspection) -> list[Diagnostic]:
     """The errors of syntax on a step's call; of a structured call, all of its part."""
     part = step.location.turn, step.location.part
-    errors = [one for one in inspection.diagnostics if one.rule.severity is Severity.ERROR and one.rule.code[0] in "JF"]
-    beside = [one for one in errors if (one.location.turn, one.location.part) == part]
+    errors = [
+        diagnostic
+        for diagnostic in inspection.diagnostics
+        if diagnostic.rule.severity is Severity.ERROR and diagnostic.rule.code[0] in "JF"
+    ]
+    beside = [error for error in errors if (error.location.turn, error.location.part) == part]
     if part[1].startswith("call:"):
         return beside
     call = step.location.range
-    return [one for one in beside if one.range.start < call.end and call.start < one.range.end]
+    return [error for error in beside if error.range.start < call.end and call.start < error.range.end]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -105,7 +109,7 @@ def responses_stream(arguments: str) -> str:
         {"type": "response.output_item.done", "output_index": 0, "item": whole},
         {"type": "response.completed", "response": {**head, "status": "completed", "output": [whole]}},
     ]
-    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
 
 
 def messages_stream(arguments: str) -> str:
@@ -120,7 +124,7 @@ def messages_stream(arguments: str) -> str:
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}},
         {"type": "message_stop"},
     ]
-    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
 
 
 def chat_rows(arguments: str) -> str:
@@ -175,7 +179,7 @@ def test_a_fault_of_structured_arguments_is_at_its_characters_also_after_escapes
     arguments = '{"path": "C:\\\\x \\u00e9", "note": "line\none", "deep": True}'
     answer = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "save"),))
     trace = Trace((Turn(Role.USER, (Part("text", "Save it."),)), answer))
-    faults = [one.fault for one in inspect_trace(trace).diagnostics if one.rule.code[0] == "J"]
+    faults = [diagnostic.fault for diagnostic in inspect_trace(trace).diagnostics if diagnostic.rule.code[0] == "J"]
     assert [(fault.rule.code, fault.range.of(arguments)) for fault in faults] == [("J106", "\n"), ("J105", "True")]
     fixed = arguments
     for edit in sorted((e for fault in faults if fault.fix for e in fault.fix.edits), key=lambda e: -e.range.start):

@@ -44,18 +44,18 @@ def offered(trace: Trace, tools: tuple[ToolDefinition, ...] = TOOLS) -> Trace:
 
 
 def figures(trace: Trace) -> TraceFigures:
-    found = inspect_trace(trace, format="hermes")
-    definitions = [(part.turn, tool) for part in found.parts for tool in part.definitions]
-    return figures_of(trace, found.chain, found.diagnostics, definitions)
+    inspection = inspect_trace(trace, format="hermes")
+    definitions = [(part.turn, tool) for part in inspection.parts for tool in part.definitions]
+    return figures_of(trace, inspection.chain, inspection.diagnostics, definitions)
 
 
 def estimated(name: str, traces: Iterable[TraceFigures]) -> Estimate:
-    tallies = added(tallies_of(one.numbers()) for one in traces)
+    tallies = added(tallies_of(trace_figures.numbers()) for trace_figures in traces)
     return estimate(BY_NAME[name], tallies.get(name, Tally()))
 
 
 def test_calls_are_counted_by_what_became_of_them() -> None:
-    found = figures(
+    trace_figures = figures(
         offered(
             trace_of(
                 "user: What is the weather?",
@@ -71,21 +71,21 @@ def test_calls_are_counted_by_what_became_of_them() -> None:
             )
         )
     )
-    counts = found.calls
+    counts = trace_figures.calls
     assert (counts.calls, counts.well_formed, counts.checked, counts.compliant) == (4, 3, 3, 1)
     assert (counts.answered, counts.error_results) == (4, 1)
     assert counts.failed == 3
-    assert (found.calling_turns, found.parallel_turns) == (1, 1)
-    assert found.tools["get_time"].checked == 0, "a tool without a schema breaks none"
-    assert found.violations == (SchemaViolationCount("get_weather", "/city", "S202", 1),)
-    assert sum(one.calls for one in found.tools.values()) == counts.calls
+    assert (trace_figures.calling_turns, trace_figures.parallel_turns) == (1, 1)
+    assert trace_figures.tools["get_time"].checked == 0, "a tool without a schema breaks none"
+    assert trace_figures.violations == (SchemaViolationCount("get_weather", "/city", "S202", 1),)
+    assert sum(tool_counts.calls for tool_counts in trace_figures.tools.values()) == counts.calls
 
 
 def test_a_call_that_was_not_checked_neither_keeps_nor_breaks_its_schema() -> None:
     half = r'{"city": "\ud800"}'
-    found = figures(offered(trace_of("user: Weather?", f"call a: get_weather {half}", "result a: ok")))
-    assert (found.calls.calls, found.calls.checked, found.calls.compliant) == (1, 0, 0)
-    assert found.codes["S210"] == 1
+    trace_figures = figures(offered(trace_of("user: Weather?", f"call a: get_weather {half}", "result a: ok")))
+    assert (trace_figures.calls.calls, trace_figures.calls.checked, trace_figures.calls.compliant) == (1, 0, 0)
+    assert trace_figures.codes["S210"] == 1
 
 
 def test_a_schema_that_the_system_prompt_tells_is_known_to_the_turns_after_it() -> None:
@@ -95,20 +95,20 @@ def test_a_schema_that_the_system_prompt_tells_is_known_to_the_turns_after_it() 
         Turn(Role.SYSTEM, (Part("text", TOLD),)),
         Turn(Role.ASSISTANT, (Part("text", call),)),
     )
-    found = figures(Trace(turns))
-    assert (found.calls.calls, found.calls.checked, found.calls.compliant) == (2, 1, 0)
-    assert found.violations == (SchemaViolationCount("get_weather", "", "S201", 1),)
+    trace_figures = figures(Trace(turns))
+    assert (trace_figures.calls.calls, trace_figures.calls.checked, trace_figures.calls.compliant) == (2, 1, 0)
+    assert trace_figures.violations == (SchemaViolationCount("get_weather", "", "S201", 1),)
 
 
 def test_places_in_lists_are_one_place() -> None:
     days: Json = {"type": "object", "properties": {"days": {"type": "array", "items": {"type": "integer"}}}}
-    found = figures(
+    trace_figures = figures(
         offered(
             trace_of("user: Plan.", 'call a: plan {"days": ["x", 2, "y"]}', "result a: ok"),
             (ToolDefinition("plan", "Plans", days),),
         )
     )
-    assert found.violations == (SchemaViolationCount("plan", "/days/*", "S202", 2),)
+    assert trace_figures.violations == (SchemaViolationCount("plan", "/days/*", "S202", 2),)
 
 
 @pytest.mark.parametrize(
@@ -161,20 +161,20 @@ def test_what_was_never_tried_has_no_value() -> None:
 
 
 def test_over_too_few_traces_a_value_has_no_interval() -> None:
-    one = figures(trace_of("user: Go.", "call a: one {}", "result a: 1", "say: Done."))
-    assert estimated("well_formed", [one] * 4).interval is None
-    assert estimated("well_formed", [one] * 4).value == 1.0
-    assert estimated("well_formed", [one] * 5).interval is not None
+    trace_figures = figures(trace_of("user: Go.", "call a: one {}", "result a: 1", "say: Done."))
+    assert estimated("well_formed", [trace_figures] * 4).interval is None
+    assert estimated("well_formed", [trace_figures] * 4).value == 1.0
+    assert estimated("well_formed", [trace_figures] * 5).interval is not None
 
 
 def test_shares_stay_within_nothing_and_all() -> None:
     good = figures(trace_of("user: Go.", "call a: one {}", "result a: 1", "say: Done."))
     bad = figures(trace_of("user: Go.", "call a: one {,}", "also b: one {}", "say: Done."))
     for measure in MEASURES:
-        found = estimated(measure.name, [good, bad] * 5)
-        if found.interval is not None and measure.name not in ("calls_per_turn", "calls_per_trace", "latency_ms"):
-            assert found.value is not None
-            assert 0 <= found.interval.low <= found.value <= found.interval.high <= 1, measure.name
+        share = estimated(measure.name, [good, bad] * 5)
+        if share.interval is not None and measure.name not in ("calls_per_turn", "calls_per_trace", "latency_ms"):
+            assert share.value is not None
+            assert 0 <= share.interval.low <= share.value <= share.interval.high <= 1, measure.name
 
 
 def test_a_difference_over_too_few_traces_is_not_judged() -> None:
@@ -185,9 +185,11 @@ def test_a_difference_over_too_few_traces_is_not_judged() -> None:
 
 
 def test_the_numbers_of_a_tool_say_whether_the_chain_broke_at_it() -> None:
-    found = figures(trace_of("user: Go.", "call a: one {}", "result a: 1", "call b: two {,}", "user: And?", "say: No."))
-    assert found.status is Status.BROKEN
-    assert [found.numbers_of(tool)["is_broken"] for tool in ("one", "two")] == [0, 1]
+    trace_figures = figures(
+        trace_of("user: Go.", "call a: one {}", "result a: 1", "call b: two {,}", "user: And?", "say: No.")
+    )
+    assert trace_figures.status is Status.BROKEN
+    assert [trace_figures.numbers_of(tool)["is_broken"] for tool in ("one", "two")] == [0, 1]
 
 
 def test_measures_bear_names_of_their_own() -> None:

@@ -22,8 +22,8 @@ HERE, THERE = TraceKeys(model="a", day="2026-11-21"), TraceKeys(model="b")
 
 
 def figures(*lines: str) -> TraceFigures:
-    found = inspection_of(*lines)
-    return figures_of(trace_of(*lines), found.chain, found.diagnostics)
+    inspection = inspection_of(*lines)
+    return figures_of(trace_of(*lines), inspection.chain, inspection.diagnostics)
 
 
 def grouped(*by: GroupKey) -> list[GroupFigures]:
@@ -34,8 +34,8 @@ def grouped(*by: GroupKey) -> list[GroupFigures]:
 
 
 def test_a_trace_stands_in_the_group_of_each_of_its_keys() -> None:
-    assert [(one.keys, one.traces) for one in grouped(GroupKey.MODEL)] == [(("a",), 2), (("b",), 1)]
-    assert [(one.keys, one.traces) for one in grouped(GroupKey.DAY, GroupKey.MODEL)] == [
+    assert [(group.keys, group.traces) for group in grouped(GroupKey.MODEL)] == [(("a",), 2), (("b",), 1)]
+    assert [(group.keys, group.traces) for group in grouped(GroupKey.DAY, GroupKey.MODEL)] == [
         (("2026-11-21", "a"), 2),
         (("", "b"), 1),
     ]
@@ -48,10 +48,10 @@ def test_without_keys_all_traces_are_one_group() -> None:
 
 
 def test_a_tools_group_counts_its_own_calls_and_breaks_alone() -> None:
-    one, two = sorted(grouped(GroupKey.TOOL), key=lambda group: group.keys)
-    assert [(group.traces, group.tally("broken").hits) for group in (one, two)] == [(3, 0), (3, 1)]
-    assert (two.tally("well_formed").hits, two.tally("well_formed").trials) == (2, 3)
-    assert two.tally("multi_step_success").trials == 0
+    group_of_one, group_of_two = sorted(grouped(GroupKey.TOOL), key=lambda group: group.keys)
+    assert [(group.traces, group.tally("broken").hits) for group in (group_of_one, group_of_two)] == [(3, 0), (3, 1)]
+    assert (group_of_two.tally("well_formed").hits, group_of_two.tally("well_formed").trials) == (2, 3)
+    assert group_of_two.tally("multi_step_success").trials == 0
 
 
 def test_a_code_groups_the_traces_that_it_was_found_in() -> None:
@@ -75,7 +75,7 @@ def test_breaks_are_told_by_step_code_and_tool() -> None:
 def test_a_break_without_a_result_is_counted_by_its_rule() -> None:
     slices = FigureSlices(Aspect.CODE)
     slices.add(HERE, figures("user: Go.", "call a: one {}", "user: And?", "say: No."))
-    assert [one.value for one in slices.all()] == ["T404"]
+    assert [part.value for part in slices.all()] == ["T404"]
 
 
 def test_what_cannot_be_grouped_at_once_is_refused() -> None:
@@ -98,17 +98,17 @@ def test_groups_are_held_against_one_of_them_with_all_comparisons_corrected_toge
         of_model("b", good=6, broken=30),
         of_model("c", good=36, broken=4),
     )
-    found = compared_groups([base, other, alike], base)
-    assert {one.group.keys for one in found} == {("b",), ("c",)}
-    broken = {one.group.keys[0]: one for one in found if one.measure.name == "broken"}
+    comparisons = compared_groups([base, other, alike], base)
+    assert {comparison.group.keys for comparison in comparisons} == {("b",), ("c",)}
+    broken = {comparison.group.keys[0]: comparison for comparison in comparisons if comparison.measure.name == "broken"}
     assert broken["b"].is_more_than_noise
     assert not broken["c"].is_more_than_noise
-    raw = sorted(one.difference.p for one in found if one.difference is not None)
-    smallest = min(one.adjusted_p for one in found if one.adjusted_p is not None)
+    raw = sorted(comparison.difference.p for comparison in comparisons if comparison.difference is not None)
+    smallest = min(comparison.adjusted_p for comparison in comparisons if comparison.adjusted_p is not None)
     assert smallest == pytest.approx(raw[0] * len(raw), rel=1e-9)
 
 
 def test_too_few_traces_are_compared_without_a_verdict() -> None:
     base, few = of_model("a", good=40, broken=4), of_model("b", good=1, broken=3)
-    (broken,) = (one for one in compared_groups([base, few], base) if one.measure.name == "broken")
+    (broken,) = (comparison for comparison in compared_groups([base, few], base) if comparison.measure.name == "broken")
     assert (broken.difference, broken.adjusted_p, broken.is_more_than_noise) == (None, None, False)

@@ -445,10 +445,12 @@ def test_a_file_elsewhere_is_not_the_one_that_the_user_named() -> None:
 
 @pytest.mark.parametrize(("target", "is_repaired"), [("src/a.js", False), ("src", True)])
 def test_a_check_of_one_file_leaves_what_was_found_in_the_others(target: str, *, is_repaired: bool) -> None:
-    found = "/repo/src/a.js\n  3:1  error  Unexpected var  no-var\n\n/repo/src/b.js\n  9:5  error  'fs' is not defined"
+    findings = (
+        "/repo/src/a.js\n  3:1  error  Unexpected var  no-var\n\n/repo/src/b.js\n  9:5  error  'fs' is not defined"
+    )
     chain = _session(
         "Lint the package and fix what you can.",
-        ("Bash", {"command": "npx eslint src"}, f"!Exit code 1\n{found}\n\n✖ 2 problems (2 errors, 0 warnings)"),
+        ("Bash", {"command": "npx eslint src"}, f"!Exit code 1\n{findings}\n\n✖ 2 problems (2 errors, 0 warnings)"),
         ("Edit", {"file_path": "src/a.js", "old_string": "var", "new_string": "let"}, "The file has been updated."),
         ("Bash", {"command": f"npx eslint {target}"}, ""),
         last="Replaced `var` in a.js.",

@@ -4,7 +4,7 @@ import pytest
 
 from tests.chain.building import chain_of, codes, inspection_of, outcomes, trace_of
 from weaklink.inspector.chain.analysis import analyse
-from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from weaklink.inspector.chain.pairing import LocatedCall, LocatedResult, pair
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, ToolCall, ToolResult
@@ -29,13 +29,13 @@ def test_the_first_that_holds(lines: tuple[str, ...], outcome: str) -> None:
     assert outcomes(chain_of(*lines)) == [outcome]
 
 
-def by_diagnostic(code: str, place: Range, *, severity: Severity = Severity.ERROR) -> str:
-    """The outcome of `f`, which stands at 2 to 20 and failed, where a check reports `code` at `place`."""
+def by_diagnostic(code: str, fault_range: Range, *, severity: Severity = Severity.ERROR) -> str:
+    """The outcome of `f`, which stands at 2 to 20 and failed, where a check reports `code` in `fault_range`."""
     rule = Rule(code, "some-fault", severity, "One.", "Two.")
-    call = PlacedCall(ToolCall("f", {}, "{}", True, Range(2, 20)), Location(1, "text", Range(2, 20)))
-    result = PlacedResult(ToolResult("Error: no", Range(0, 9)), Location(2, "text", Range(0, 9)))
-    found = Diagnostic(Location(1, "text", place), Fault(rule, place, "One."))
-    return outcomes(analyse(trace_of("say: x", "result: x", "say: x"), pair([call, result]), [found]).chain)[0]
+    call = LocatedCall(ToolCall("f", {}, "{}", True, Range(2, 20)), Location(1, "text", Range(2, 20)))
+    result = LocatedResult(ToolResult("Error: no", Range(0, 9)), Location(2, "text", Range(0, 9)))
+    diagnostic = Diagnostic(Location(1, "text", fault_range), Fault(rule, fault_range, "One."))
+    return outcomes(analyse(trace_of("say: x", "result: x", "say: x"), pair([call, result]), [diagnostic]).chain)[0]
 
 
 def test_an_error_by_schema_or_by_name_that_lies_on_the_call() -> None:

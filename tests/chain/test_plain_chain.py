@@ -31,14 +31,14 @@ def compared(trace: Trace, context_window: int | None = None) -> bool:
         return plain[-1]
 
     with patch.object(inspection, "plain_chain", noted):
-        found = inspect_trace(trace, context_window=context_window)
+        inspected = inspect_trace(trace, context_window=context_window)
     with patch.object(inspection, "plain_chain", lambda *_: None):
-        assert found == inspect_trace(trace, context_window=context_window)
-    return any(one is not None for one in plain)
+        assert inspected == inspect_trace(trace, context_window=context_window)
+    return any(chain is not None for chain in plain)
 
 
-def rows(found: Iterable[dict[str, Any]]) -> Iterable[Trace]:
-    return (read_sample(DataRow("a.jsonl", f"line {at}", at, row)).trace for at, row in enumerate(found, 1))
+def rows(data_rows: Iterable[dict[str, Any]]) -> Iterable[Trace]:
+    return (read_sample(DataRow("a.jsonl", f"line {line}", line, row)).trace for line, row in enumerate(data_rows, 1))
 
 
 @pytest.mark.campaign

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weaklink.inspector.chain import outcomes
 from weaklink.inspector.chain.outcomes import is_plain_success, judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.text import Range
@@ -44,10 +44,10 @@ def test_a_plain_success_is_judged_as_one(
 ) -> None:
     call = ToolCall(tool, arguments, json.dumps(arguments), valid=True, range=PLACE)
     text = json.dumps(result, indent=indent, ensure_ascii=False)
-    found = ToolResult(text, Range(0, len(text)), is_error=is_error)
-    if is_plain_success(call, found):
+    tool_result = ToolResult(text, Range(0, len(text)), is_error=is_error)
+    if is_plain_success(call, tool_result):
         with patch.object(outcomes, "is_plain_success", lambda *_: False):
-            assert judged_result(PlacedCall(call, Location(1, "text", PLACE)), found) is None
+            assert judged_result(LocatedCall(call, Location(1, "text", PLACE)), tool_result) is None
 
 
 @pytest.mark.parametrize(

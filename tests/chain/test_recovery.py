@@ -5,7 +5,7 @@ from msgspec import structs
 
 from tests.chain.building import chain_of, trace_of
 from weaklink.inspector.chain.analysis import analyse
-from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from weaklink.inspector.chain.pairing import LocatedCall, LocatedResult, pair
 from weaklink.inspector.chain.steps import Chain, Recovery
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.inspection import inspect_trace
@@ -73,8 +73,8 @@ def test_repeating_the_identical_call_is_none_unless_it_works() -> None:
 
 def test_another_tool_whose_result_holds_what_was_asked_for() -> None:
     failed = 'call: get_order {"order_id": "SO-1042"}'
-    found = ('call: list_orders {"user": "u_77"}', 'result: [{"id": "SO-1042", "order": "2 lamps"}]')
-    assert recovery(failed, ERROR, *found, "say: SO-1042: 2 lamps.") == ("other-tool", 2)
+    listed = ('call: list_orders {"user": "u_77"}', 'result: [{"id": "SO-1042", "order": "2 lamps"}]')
+    assert recovery(failed, ERROR, *listed, "say: SO-1042: 2 lamps.") == ("other-tool", 2)
     assert recovery('call: read_file {"path": "a/b.txt"}', ERROR, 'call: bash {"command": "cat a/b.txt"}', "result: x")[
         0
     ] == ("other-tool")
@@ -123,10 +123,10 @@ def test_an_answer_that_quotes_nothing_from_it_with_lower_certainty() -> None:
 def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
     def judged(code: str, answer: str) -> Chain:
         rule = Rule(code, "some-fault", Severity.ERROR, "One.", "Two.")
-        place = Location(1, "text", Range(2, 20))
-        call = PlacedCall(ToolCall("f", {}, "{}", True, place.range), place)
-        result = PlacedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
-        fault = Diagnostic(place, Fault(rule, place.range, "One."))
+        location = Location(1, "text", Range(2, 20))
+        call = LocatedCall(ToolCall("f", {}, "{}", True, location.range), location)
+        result = LocatedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
+        fault = Diagnostic(location, Fault(rule, location.range, "One."))
         return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault]).chain
 
     for code in ("S203", "T401"):
@@ -183,14 +183,14 @@ def test_a_payload_that_is_no_call_is_broken_whatever_a_server_made_of_it() -> N
 
 def test_a_call_that_was_taken_in_spite_of_its_schema_makes_a_failed_one_good() -> None:
     rule = Rule("T401", "some-fault", Severity.ERROR, "One.", "Two.")
-    calls: list[PlacedCall | PlacedResult] = []
+    calls: list[LocatedCall | LocatedResult] = []
     turns: list[str] = []
     for turn, answer in ((1, "Error: no"), (3, "4 degrees")):
-        place = Location(turn, "text", Range(0, 4))
-        calls.append(PlacedCall(ToolCall("f", {"city": "Oslo"}, "{}", True, place.range), place))
-        calls.append(PlacedResult(ToolResult(answer, Range(0, 4)), Location(turn + 1, "text", Range(0, 4))))
+        location = Location(turn, "text", Range(0, 4))
+        calls.append(LocatedCall(ToolCall("f", {"city": "Oslo"}, "{}", True, location.range), location))
+        calls.append(LocatedResult(ToolResult(answer, Range(0, 4)), Location(turn + 1, "text", Range(0, 4))))
         turns += ["say: x", f"result: {answer}"]
-    faults = [Diagnostic(one.location, Fault(rule, one.location.range, "One.")) for one in calls[::2]]
+    faults = [Diagnostic(call.location, Fault(rule, call.location.range, "One.")) for call in calls[::2]]
     chain = analyse(trace_of(*turns, "say: 4 degrees."), pair(calls), faults).chain
     assert [(step.recovery, step.recovered_by) for step in chain.steps] == [("same-intent", 2), ("answered", None)]
 
@@ -217,7 +217,7 @@ def test_a_conflict_whose_file_is_edited_is_worked_around(command: str) -> None:
     ],
 )
 def test_a_place_that_refuses_is_worked_around_by_another_that_the_agent_names(failed: str, later: str) -> None:
-    place = later.rsplit(maxsplit=1)[-1]
+    folder = later.rsplit(maxsplit=1)[-1]
 
     def status(user: str, end: str) -> str:
         return chain_of(
@@ -229,7 +229,7 @@ def test_a_place_that_refuses_is_worked_around_by_another_that_the_agent_names(f
             f"say: {end}",
         ).status.value
 
-    told = f"It is in {place}, because {failed.rsplit(maxsplit=1)[-1]} is not writable for me."
+    told = f"It is in {folder}, because {failed.rsplit(maxsplit=1)[-1]} is not writable for me."
     assert status("Prepare the service.", told) == "recovered"
     assert status(f"Prepare the service with {failed.rsplit(maxsplit=1)[-1]}", told) == "broken"
 
@@ -316,10 +316,10 @@ def test_a_silent_failure_that_the_users_words_do_not_speak_of_is_not_needed(
 
 
 def test_what_a_service_was_to_change_and_each_item_of_a_series_is_needed() -> None:
-    found = 'call f: find_user {"name": "דנה"}', 'result f: {"id": 51}'
+    user = 'call f: find_user {"name": "דנה"}', 'result f: {"id": 51}'
     added = 'call a: add_group_member {"group": "project", "user": 51}', "result a!: 403 only owners may add members"
     sent = 'call s: send_message {"user": 51, "text": "שלום"}', "result s: sent"
-    assert chain_of("user: תוסיף את דנה לקבוצה ותשלח לה הודעה", *found, *added, *sent, "say: שלחתי.").broken is not None
+    assert chain_of("user: תוסיף את דנה לקבוצה ותשלח לה הודעה", *user, *added, *sent, "say: שלחתי.").broken is not None
     quotes = 'call n: quote {"ticker": "N"}', "result n: 92.1", 'call r: quote {"ticker": "R"}', "result r!: timeout"
     assert chain_of("user: Closing prices of Nestlé and Roche?", *quotes, "say: 92.10.").broken is not None
 
@@ -418,6 +418,6 @@ def test_a_tool_that_is_not_there_is_not_needed_whether_the_tools_are_known_or_n
     offered = Generation(tools=(ToolDefinition("bash", "", {"type": "object"}),))
     turns = tuple(structs.replace(turn, generation=offered) if turn.calls else turn for turn in trace.turns)
     asked = structs.replace(trace, turns=turns)
-    steps = [inspect_trace(one).chain.steps[1] for one in (trace, asked)]
+    steps = [inspect_trace(either).chain.steps[1] for either in (trace, asked)]
     assert [step.outcome.value for step in steps] == ["error-result", "unknown-tool"]
     assert [step.recovery for step in steps] == ["not-needed", "not-needed"]

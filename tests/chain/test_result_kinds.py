@@ -4,7 +4,7 @@ import pytest
 
 from tests.chain.building import chain_of, codes, inspection_of
 from weaklink.inspector.chain.outcomes import judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
@@ -23,8 +23,8 @@ _PLACE = Location(1, "call:0", Range(0, 1))
 def kind(command: str, content: str, *, flag: bool | None = None, recorded: RecordedState | None = None) -> str | None:
     call = make_call("bash", {"command": command})
     result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)
-    found = judged_result(PlacedCall(call, _PLACE), result)
-    return found.kind.value if found else None
+    judgement = judged_result(LocatedCall(call, _PLACE), result)
+    return judgement.kind.value if judgement else None
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,8 @@ def test_a_change_that_failed_says_so_in_any_language(state: str, word: str, rea
     def kind_of(tool: str, said: str) -> str | None:
         call = make_call(tool, {"code": "AP21", "count": 2})
         text = write_json({state: said, reason: "bank"})
-        found = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text))))
-        return found.kind.value if found else None
+        judgement = judged_result(LocatedCall(call, _PLACE), ToolResult(text, Range(0, len(text))))
+        return judgement.kind.value if judgement else None
 
     assert kind_of("pesan_tiket", word) == "failure"
     assert kind_of("get_ticket", word) is None  # a thing that has failed, which was looked up
@@ -494,9 +494,9 @@ def test_a_test_that_cannot_import_what_is_to_be_written_is_a_finding(module: st
 def test_the_words_of_a_labelled_result_are_those_of_the_program(words: str) -> None:
     call = make_call("run_shell_command", {"command": "./deploy"})
     text = LABELLED.format(words, "(none)", 3)
-    found = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text)), is_error=True))
-    assert found is not None
-    assert found.words == words
+    judgement = judged_result(LocatedCall(call, _PLACE), ToolResult(text, Range(0, len(text)), is_error=True))
+    assert judgement is not None
+    assert judgement.words == words
 
 
 @pytest.mark.parametrize("text", ["Command: x", "Command: x\nDirectory: y\nOutput: ", LABELLED, LABELLED[:-60]])
@@ -506,7 +506,7 @@ def test_a_cut_labelled_result_is_read_in_linear_time(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "found", "clean"),
+    ("tool", "report", "clean"),
     [
         ("get_errors", "<errors><compileError>\nCannot find name 'P'.\n</compileError></errors>", "No errors found."),
         (
@@ -517,8 +517,8 @@ def test_a_cut_labelled_result_is_read_in_linear_time(text: str) -> None:
         ("lake_build", "error: A.lean:8:32: unsolved goals\nerror: build failed", "Build completed successfully."),
     ],
 )
-def test_a_tool_that_reports_faults_of_the_work_is_a_check(tool: str, found: str, clean: str) -> None:
-    check = f"call a: {tool} {{}}", f"result a: {found}", f"call b: {tool} {{}}", f"result b: {clean}"
+def test_a_tool_that_reports_faults_of_the_work_is_a_check(tool: str, report: str, clean: str) -> None:
+    check = f"call a: {tool} {{}}", f"result a: {report}", f"call b: {tool} {{}}", f"result b: {clean}"
     steps = chain_of("user: Mend it.", *check, "say: Mended.").steps
     assert [step.result_kind for step in steps] == ["finding", None]
     assert steps[0].recovery == "same-intent"

@@ -36,9 +36,9 @@ def test_a_broken_call_is_compared_by_its_text() -> None:
 
 def test_going_in_circles_is_reported_at_the_second_call_and_later() -> None:
     inspection = inspection_of(CALL, ERROR, CALL, ERROR, CALL, ERROR, "say: I could not book it.")
-    found = [one for one in inspection.diagnostics if one.rule.code == "T408"]
-    assert [one.location.turn for one in found] == [3, 5]
-    assert "for the 3rd time and with the same result" in found[1].fault.message
+    repeats = [diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "T408"]
+    assert [repeat.location.turn for repeat in repeats] == [3, 5]
+    assert "for the 3rd time and with the same result" in repeats[1].fault.message
 
 
 def test_a_repetition_that_works_or_comes_after_other_work_is_no_circle() -> None:
@@ -57,7 +57,9 @@ def test_looking_again_after_something_may_have_changed_is_no_loop() -> None:
 
 def test_the_hint_of_a_repeated_call_fits_its_result() -> None:
     def hint(*lines: str) -> str | None:
-        return next(one.fault.hint for one in inspection_of(*lines).diagnostics if one.rule.code == "T408")
+        return next(
+            diagnostic.fault.hint for diagnostic in inspection_of(*lines).diagnostics if diagnostic.rule.code == "T408"
+        )
 
     assert hint(CALL, ERROR, CALL, ERROR) == "Change the arguments, or stop and say what failed."
     assert hint(CALL, "result: 4", CALL, "result: 4") == "Continue with the existing result."
@@ -66,6 +68,6 @@ def test_the_hint_of_a_repeated_call_fits_its_result() -> None:
 @pytest.mark.parametrize(("count", "reported"), [(1, 0), (3, 1), (20, 1)])
 def test_identical_calls_of_one_turn_are_one_diagnostic_with_their_count(count: int, reported: int) -> None:
     inspection = inspection_of("call: f", *["also: f"] * (count - 1), *["result: 1"] * count)
-    found = [one for one in inspection.diagnostics if one.rule.code == "T408"]
-    assert len(found) == reported
-    assert all(f"is called {count} times in this turn" in one.fault.message for one in found)
+    repeats = [diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "T408"]
+    assert len(repeats) == reported
+    assert all(f"is called {count} times in this turn" in repeat.fault.message for repeat in repeats)

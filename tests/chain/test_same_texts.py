@@ -33,24 +33,26 @@ _TEXTS = _PLAIN | _JSON | _NESTED | st.builds(_masked, _PLAIN | _JSON) | st.buil
 
 @given(st.lists(_TEXTS, min_size=1, max_size=12), st.integers(0, 11), _TEXTS)
 def test_what_is_found_is_what_comparing_each_finds(texts: list[str], own: int, other: str) -> None:
-    found = SameTexts(lambda: texts)
+    same = SameTexts(lambda: texts)
     for text in (texts[own % len(texts)], other):
-        assert list(dict.fromkeys(found.of(text))) == [at for at, each in enumerate(texts) if same_text(each, text)]
+        assert list(dict.fromkeys(same.of(text))) == [
+            index for index, each in enumerate(texts) if same_text(each, text)
+        ]
 
 
 def test_a_text_is_not_compared_with_each_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
 
-    def counted(one: str, other: str) -> bool:
+    def counted(text: str, other: str) -> bool:
         nonlocal compared
         compared += 1
-        return same_text(one, other)
+        return same_text(text, other)
 
     monkeypatch.setattr(layers, "same_text", counted)
     texts = [json.dumps({"status": "ok", "row": number}) for number in range(300)]
     texts += [f"The file {number:04} was read." for number in range(300)]
-    found = SameTexts(lambda: texts)
+    same = SameTexts(lambda: texts)
     for number in range(300):
-        assert not list(found.of(f"The file {number:04} was kept."))
-        assert list(found.of(json.dumps({"row": number, "status": "ok"})))[:1] == [number]
+        assert not list(same.of(f"The file {number:04} was kept."))
+        assert list(same.of(json.dumps({"row": number, "status": "ok"})))[:1] == [number]
     assert compared <= 2 * len(texts)

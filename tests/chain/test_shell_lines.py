@@ -10,7 +10,9 @@ from weaklink.inspector.model import Json
 
 
 def read(line: str) -> list[str]:
-    return [" ".join(filter(None, (one.connector, one.program, *one.words))) for one in shell_commands(line)]
+    return [
+        " ".join(filter(None, (command.connector, command.program, *command.words))) for command in shell_commands(line)
+    ]
 
 
 @pytest.mark.parametrize(

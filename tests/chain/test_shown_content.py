@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from weaklink.inspector.chain.outcomes import judged_result
-from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.pairing import LocatedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.model import Json, ToolResult
@@ -125,7 +125,7 @@ FRAMES: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 def kind(tool: str, arguments: dict[str, Json], content: str) -> str | None:
     result = ToolResult(content, Range(0, len(content)))
-    judgement = judged_result(PlacedCall(make_call(tool, arguments), Location(1, "call:0", Range(0, 1))), result)
+    judgement = judged_result(LocatedCall(make_call(tool, arguments), Location(1, "call:0", Range(0, 1))), result)
     return judgement.kind.value if judgement else None
 
 

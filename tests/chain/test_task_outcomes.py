@@ -81,7 +81,7 @@ def test_an_empty_first_answer_is_told_with_the_tokens_that_were_counted(
     )
     inspection = inspect_trace(Trace(turns))
     assert inspection.chain.status is Status.UNKNOWN
-    (diagnostic,) = (found for found in inspection.diagnostics if found.rule.code == "T414")
+    (diagnostic,) = (diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.code == "T414")
     assert ("counted 20 tokens" in diagnostic.fault.message, diagnostic.fault.hint is not None) == (is_told, is_told)
     assert not inspect_trace(Trace(turns, is_open=True)).diagnostics
 
@@ -99,5 +99,5 @@ def test_reasoning_alone_is_no_answer_whoever_took_it_apart(parts: tuple[Part, .
     """A server's parser, or weaklink."""
     turns = (Turn(Role.USER, (Part("text", "Where is my order?"),)), Turn(Role.ASSISTANT, parts))
     inspection = inspect_trace(Trace(turns), format="hermes")
-    assert [found.rule.code for found in inspection.diagnostics] == codes
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == codes
     assert (inspection.chain.status is Status.UNKNOWN) == bool(codes)

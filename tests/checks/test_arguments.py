@@ -29,16 +29,16 @@ def called(arguments: object, parameters: Any, name: str = "f") -> Segmentation:
     return segment(text, "hermes", tools=[ToolDefinition("f", parameters=parameters)])
 
 
-def codes(found: Segmentation) -> list[str]:
-    return [one.rule.code for one in found.diagnostics]
+def codes(segmentation: Segmentation) -> list[str]:
+    return [diagnostic.rule.code for diagnostic in segmentation.diagnostics]
 
 
 @pytest.mark.parametrize("row", rows())
 def test_a_keyword_is_checked_as_the_specification_says(row: dict[str, Any]) -> None:
     parameters = {"type": "object", "properties": {"v": row["schema"]}, "$defs": row.get("defs", {})}
-    found = called({"v": row["value"]}, parameters)
-    assert codes(found) == row["codes"]
-    assert all((one.fault.path or "").startswith("/v") for one in found.diagnostics)
+    segmentation = called({"v": row["value"]}, parameters)
+    assert codes(segmentation) == row["codes"]
+    assert all((diagnostic.fault.path or "").startswith("/v") for diagnostic in segmentation.diagnostics)
     is_valid = jsonschema.Draft202012Validator(parameters).is_valid({"v": row["value"]})
     assert is_valid == (not [code for code in row["codes"] if code != "S209"])
 
@@ -69,15 +69,19 @@ def test_a_hint_names_only_what_fits(schema: Any, value: object, hint: str | Non
         "required": ["v"],
         "$defs": {"city": {"const": "Oslo"}},
     }
-    fault = next(one.fault for one in called({"v": value}, parameters).diagnostics if one.rule.code == "S202")
+    fault = next(
+        diagnostic.fault
+        for diagnostic in called({"v": value}, parameters).diagnostics
+        if diagnostic.rule.code == "S202"
+    )
     assert fault.hint == hint
     assert (fault.fix is None) == (hint is None)
 
 
 def test_what_nothing_requires_may_be_omitted() -> None:
     parameters = {"type": "object", "properties": {"v": {"type": "string"}}}
-    (found,) = called({"v": None}, parameters).diagnostics
-    assert found.fault.hint == "Omit `v` if it has no value."
+    (diagnostic,) = called({"v": None}, parameters).diagnostics
+    assert diagnostic.fault.hint == "Omit `v` if it has no value."
 
 
 def test_pieces_give_what_the_whole_gives_and_faults_come_with_their_call() -> None:
@@ -102,20 +106,24 @@ def test_structured_calls_are_checked_and_a_bad_definition_is_told_once() -> Non
         calls=(CallHeader("call:0", "f", "1"), CallHeader("call:1", "f", "2")),
         generation=Generation(tools=tools),
     )
-    found = inspect_trace(Trace((turn, turn)), format="hermes").diagnostics
-    told = [(one.location.turn, one.location.part, one.rule.code) for one in found if one.rule.code[0] == "S"]
+    diagnostics = inspect_trace(Trace((turn, turn)), format="hermes").diagnostics
+    told = [
+        (diagnostic.location.turn, diagnostic.location.part, diagnostic.rule.code)
+        for diagnostic in diagnostics
+        if diagnostic.rule.code[0] == "S"
+    ]
     assert told == [(1, "call:0", "S207"), (1, "call:0", "S202"), (2, "call:0", "S202")]
 
 
 def test_alternatives_that_python_takes_for_equal_are_two() -> None:
     either = {"type": "object", "properties": {"v": {"anyOf": [{"const": 1}, {"const": True}, {"const": 1}]}}}
-    (found,) = called({"v": "x"}, either).diagnostics
-    assert found.fault.message == '`"x"` is not allowed for `/v`; expected one of `1`, `true`.'
+    (diagnostic,) = called({"v": "x"}, either).diagnostics
+    assert diagnostic.fault.message == '`"x"` is not allowed for `/v`; expected one of `1`, `true`.'
 
 
 def test_without_tools_nothing_is_said() -> None:
-    found = segment('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', "hermes")
-    assert not found.diagnostics
+    segmentation = segment('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', "hermes")
+    assert not segmentation.diagnostics
 
 
 def test_a_broken_list_of_tools_makes_no_tool_unknown() -> None:
@@ -128,11 +136,13 @@ def test_a_broken_list_of_tools_makes_no_tool_unknown() -> None:
 
 def test_an_array_for_a_tool_that_takes_one_is_checked_by_its_schema() -> None:
     takes_array = ToolDefinition("f", parameters={"type": "array", "items": {"type": "integer"}})
-    found = segment('<tool_call>\n{"name": "f", "arguments": [1, 2]}\n</tool_call>', "hermes", tools=[takes_array])
-    assert [(call.arguments, call.valid) for call in found.calls] == [([1, 2], True)]
-    assert not found.diagnostics
+    segmentation = segment(
+        '<tool_call>\n{"name": "f", "arguments": [1, 2]}\n</tool_call>', "hermes", tools=[takes_array]
+    )
+    assert [(call.arguments, call.valid) for call in segmentation.calls] == [([1, 2], True)]
+    assert not segmentation.diagnostics
     wrong = segment('<tool_call>\n{"name": "f", "arguments": [1, "x"]}\n</tool_call>', "hermes", tools=[takes_array])
-    assert [one.rule.code for one in wrong.diagnostics] == ["S202"]
+    assert [diagnostic.rule.code for diagnostic in wrong.diagnostics] == ["S202"]
     takes_object = ToolDefinition("f", parameters={"type": "object", "properties": {}})
     other = segment('<tool_call>\n{"name": "f", "arguments": [1, 2]}\n</tool_call>', "hermes", tools=[takes_object])
-    assert [one.rule.code for one in other.diagnostics] == ["J116"]
+    assert [diagnostic.rule.code for diagnostic in other.diagnostics] == ["J116"]

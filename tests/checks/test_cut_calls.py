@@ -32,8 +32,8 @@ _FORMATS = (
 
 
 def _codes(text: str, form: str) -> list[str]:
-    found = segment(text, form, tools=[_TOOL]).diagnostics
-    return [one.rule.code for one in found if one.rule.code.startswith("S")]
+    diagnostics = segment(text, form, tools=[_TOOL]).diagnostics
+    return [diagnostic.rule.code for diagnostic in diagnostics if diagnostic.rule.code.startswith("S")]
 
 
 @pytest.mark.parametrize("form", _FORMATS)
@@ -80,32 +80,32 @@ _TEXTS = ("city", "when", "unit")
 
 @pytest.mark.one_in(4)
 @pytest.mark.campaign
-@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("is_reversed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_formats_call_cut_at_each_character_has_no_fault_against_its_schema(
-    one: Format, *, is_reversed: bool
+    dialect: Format, *, is_reversed: bool
 ) -> None:
     """The gate cuts the call of every format, at one place in twelve, others in each."""
     arguments = dict(sorted(_ARGUMENTS.items(), reverse=is_reversed))
     tool = _STRICT
-    text = _written(one, arguments)
-    found = segment(text, one.name, tools=[tool]).diagnostics
-    if any(one.rule.code[0] in "JS" for one in found):  # its values are texts
+    text = _written(dialect, arguments)
+    diagnostics = segment(text, dialect.name, tools=[tool]).diagnostics
+    if any(diagnostic.rule.code[0] in "JS" for diagnostic in diagnostics):  # its values are texts
         arguments = {key: arguments[key] for key in arguments if key in _TEXTS}
         assert isinstance(tool.parameters, dict)
         tool = ToolDefinition(tool.name, parameters={**tool.parameters, "required": ["city", "when"]})
-        text = _written(one, arguments)
-    assert not segment(text, one.name, tools=[tool]).diagnostics
-    for end in one_in(12, range(1, len(text)), seed=one.name):
-        cut = segment(text[:end], one.name, tools=[tool])
+        text = _written(dialect, arguments)
+    assert not segment(text, dialect.name, tools=[tool]).diagnostics
+    for end in one_in(12, range(1, len(text)), seed=dialect.name):
+        cut = segment(text[:end], dialect.name, tools=[tool])
         # A name alone is a whole call in some formats: the tool gets no arguments then.
         is_whole = any(call.valid and not call.raw_arguments for call in cut.calls)
-        codes = {one.rule.code for one in cut.diagnostics if one.rule.code[0] == "S"}
+        codes = {diagnostic.rule.code for diagnostic in cut.diagnostics if diagnostic.rule.code[0] == "S"}
         assert codes <= ({"S201"} if is_whole else set()), text[:end]
 
 
-def _written(one: Format, arguments: dict[str, Json]) -> str:
-    return one.write_calls([ToolCall("get_weather", arguments, "", valid=True, range=Range(0, 0))])
+def _written(dialect: Format, arguments: dict[str, Json]) -> str:
+    return dialect.write_calls([ToolCall("get_weather", arguments, "", valid=True, range=Range(0, 0))])
 
 
 @pytest.mark.parametrize(

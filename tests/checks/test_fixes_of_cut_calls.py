@@ -22,4 +22,7 @@ def test_a_fix_at_the_end_of_a_cut_call_leaves_no_open_call(name: str) -> None:
         ends = [fault for fault in faults if fault.fix and fault.fix.edits[-1].range.start >= len(text.rstrip())]
         if ends:
             repaired = segment(apply_fixes(text, ends, only_safe=False), name)
-            assert all(one.rule is not UNTERMINATED_SPAN for one in repaired.diagnostics), (text, repaired.text)
+            assert all(diagnostic.rule is not UNTERMINATED_SPAN for diagnostic in repaired.diagnostics), (
+                text,
+                repaired.text,
+            )

@@ -11,7 +11,8 @@ from weaklink.inspector.segmentation import Segmentation, segment
 
 def doubled(levels: int, keyword: str) -> dict[str, Any]:
     links: dict[str, Any] = {
-        f"d{at}": {keyword: [{"$ref": f"#/$defs/d{at + 1}"}, {"$ref": f"#/$defs/d{at + 1}"}]} for at in range(levels)
+        f"d{level}": {keyword: [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(levels)
     }
     links[f"d{levels}"] = {"type": "integer"}
     return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": links}
@@ -34,8 +35,8 @@ def unevaluated(levels: int) -> Json:
 def chained(levels: int, reference: str, name: str = "", **root: Json) -> Json:
     """Schemas that apply the next one twice; `reference` and `name` have a number in them."""
     links: dict[str, Any] = {
-        f"d{at}": {"allOf": [{"$ref": reference.format(at + 1)}] * 2, **({name: f"n{at}"} if name else {})}
-        for at in range(levels)
+        f"d{level}": {"allOf": [{"$ref": reference.format(level + 1)}] * 2, **({name: f"n{level}"} if name else {})}
+        for level in range(levels)
     }
     links[f"d{levels}"] = {"type": "integer", **({name: f"n{levels}"} if name else {})}
     return {"type": "object", "properties": {"a": {"$ref": reference.format(0)}}, "$defs": links, **root}
@@ -43,7 +44,8 @@ def chained(levels: int, reference: str, name: str = "", **root: Json) -> Json:
 
 def unevaluated_chain(levels: int) -> Json:
     links: dict[str, Any] = {
-        f"d{at}": {"unevaluatedProperties": False, "allOf": [{"$ref": f"#/$defs/d{at + 1}"}]} for at in range(levels)
+        f"d{level}": {"unevaluatedProperties": False, "allOf": [{"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(levels)
     }
     return {"type": "object", "$defs": {**links, f"d{levels}": {}}, "$ref": "#/$defs/d0"}
 
@@ -58,7 +60,10 @@ NOT_CHECKED = [
     pytest.param(chained(60, "#n{}", "$dynamicAnchor"), '{"a": 1}', id="dynamic anchors"),
     pytest.param(unevaluated_chain(5_000), '{"a": 1}', id="a chain with unevaluatedProperties"),
     pytest.param(
-        {"type": "object", "properties": {f"p{at}": {"$id": f"n{at}", "$ref": f"n{at + 1}"} for at in range(2_000)}},
+        {
+            "type": "object",
+            "properties": {f"p{number}": {"$id": f"n{number}", "$ref": f"n{number + 1}"} for number in range(2_000)},
+        },
         '{"a": 1}',
         id="2,000 ids",
     ),
@@ -88,7 +93,7 @@ def found_in(parameters: Json, arguments: str) -> Segmentation:
 
 @pytest.mark.parametrize(("parameters", "arguments"), NOT_CHECKED)
 def test_what_would_hang_or_crash_is_not_checked_and_that_is_said(parameters: Json, arguments: str) -> None:
-    told = {one.rule.code for one in found_in(parameters, arguments).diagnostics}
+    told = {diagnostic.rule.code for diagnostic in found_in(parameters, arguments).diagnostics}
     assert "S210" in told
     assert not told & {"S201", "S202", "S203", "S204", "S205", "S206"}
 
@@ -98,7 +103,10 @@ def test_what_would_hang_or_crash_is_not_checked_and_that_is_said(parameters: Js
 )
 def test_a_reference_is_never_followed_out_and_the_rest_is_checked(reference: str) -> None:
     schema: Json = {"type": "object", "properties": {"a": {"$ref": reference}, "b": {"type": "integer"}}}
-    assert [one.rule.code for one in found_in(schema, '{"a": 1, "b": "x"}').diagnostics] == ["S208", "S202"]
+    assert [diagnostic.rule.code for diagnostic in found_in(schema, '{"a": 1, "b": "x"}').diagnostics] == [
+        "S208",
+        "S202",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -111,21 +119,23 @@ def test_a_reference_is_never_followed_out_and_the_rest_is_checked(reference: st
     ],
 )
 def test_a_schema_that_is_itself_ends_and_is_told(schema: Json, circles: int) -> None:
-    codes = [one.rule.code for one in found_in(schema, '{"a": 1}').diagnostics]
+    codes = [diagnostic.rule.code for diagnostic in found_in(schema, '{"a": 1}').diagnostics]
     assert codes.count("S208") == circles
     assert set(codes) <= {"S207", "S208"}
 
 
 def test_a_pattern_that_needs_no_looking_around_is_decided_however_it_is_written() -> None:
     schema: Json = {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}}
-    found = found_in(schema, json.dumps({"a": "a" * 5_000 + "!"}))
-    assert [one.rule.code for one in found.diagnostics] == ["S205"]
+    segmentation = found_in(schema, json.dumps({"a": "a" * 5_000 + "!"}))
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["S205"]
 
 
 def test_many_rows_are_checked_however_many_there_are() -> None:
     schema: Json = {"type": "object", "properties": {"a": {"items": {"type": "object"}}}}
-    found = found_in(schema, '{"a": [' + "{}, " * 600 + "1]}")
-    assert [(one.rule.code, one.fault.path) for one in found.diagnostics] == [("S202", "/a/600")]
+    segmentation = found_in(schema, '{"a": [' + "{}, " * 600 + "1]}")
+    assert [(diagnostic.rule.code, diagnostic.fault.path) for diagnostic in segmentation.diagnostics] == [
+        ("S202", "/a/600")
+    ]
 
 
 def test_a_faulty_schema_of_any_size_is_explained_within_bounds() -> None:
@@ -136,7 +146,7 @@ def test_a_faulty_schema_of_any_size_is_explained_within_bounds() -> None:
         "enum": [{"a": number} for number in range(9_000)],
         "properties": {f"p{number}": {"description": "x"} for number in range(500)},
     }
-    assert "S207" in {one.rule.code for one in found_in(faulty, "{}").diagnostics}
+    assert "S207" in {diagnostic.rule.code for diagnostic in found_in(faulty, "{}").diagnostics}
 
 
 LARGE = 20_000
@@ -146,7 +156,9 @@ OVERSIZED: list[Any] = [
     pytest.param({"contains": {"anyOf": ALTERNATIVES}}, NUMBERS, id="contains"),
     pytest.param({"items": {"anyOf": ALTERNATIVES}}, NUMBERS, id="items anyOf"),
     pytest.param({"items": {"oneOf": ALTERNATIVES}}, NUMBERS, id="items oneOf"),
-    pytest.param({"items": {"allOf": [{"not": one} for one in ALTERNATIVES]}}, NUMBERS, id="items allOf not"),
+    pytest.param(
+        {"items": {"allOf": [{"not": alternative} for alternative in ALTERNATIVES]}}, NUMBERS, id="items allOf not"
+    ),
     pytest.param({"items": {"enum": [-number - 1 for number in range(5_000)]}}, NUMBERS, id="items enum"),
     pytest.param({"items": {"required": [f"k{number}" for number in range(5_000)]}}, [{}] * LARGE, id="required"),
     pytest.param(
@@ -171,9 +183,9 @@ OVERSIZED: list[Any] = [
 @pytest.mark.parametrize(("schema", "value"), OVERSIZED)
 def test_a_large_value_under_a_large_schema_is_reported_as_not_checked(schema: Json, value: Json) -> None:
     parameters: Json = {"type": "object", "properties": {"a": schema}, "$defs": doubled(9, "anyOf")["$defs"]}
-    found = found_in(parameters, json.dumps({"a": value}))
-    assert [one.rule.code for one in found.diagnostics] == ["S210"]
-    assert "2,000,000 steps" in found.diagnostics[0].fault.message
+    segmentation = found_in(parameters, json.dumps({"a": value}))
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["S210"]
+    assert "2,000,000 steps" in segmentation.diagnostics[0].fault.message
 
 
 @pytest.mark.parametrize(

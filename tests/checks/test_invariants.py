@@ -31,9 +31,9 @@ SCHEMAS = st.recursive(
 def test_nothing_raises_and_every_fault_has_a_place(parameters: Json, arguments: Json, name: str) -> None:
     text = f'<tool_call>{{"name": {write_json(name)}, "arguments": {write_json(arguments)}}}</tool_call>'
     tools = [ToolDefinition("f", parameters=parameters)]
-    found = segment(text, "hermes", tools=tools)
-    for one in found.diagnostics:
-        assert 0 <= one.range.start < one.range.end <= len(text)
-        assert one.fault.message.endswith(".")
-        assert not one.fault.hint or one.fault.hint[-1] in ".?"
-    assert found == segment(text, "hermes", tools=tools)
+    segmentation = segment(text, "hermes", tools=tools)
+    for diagnostic in segmentation.diagnostics:
+        assert 0 <= diagnostic.range.start < diagnostic.range.end <= len(text)
+        assert diagnostic.fault.message.endswith(".")
+        assert not diagnostic.fault.hint or diagnostic.fault.hint[-1] in ".?"
+    assert segmentation == segment(text, "hermes", tools=tools)

@@ -106,7 +106,7 @@ def test_four_bytes_are_taken_for_a_token(text: str, tokens: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens", "place"), [("abcdefgh", 1, 4), ("abc", 1, 3), ("日本語", 1, 2), ("éé", 0, 0)]
+    ("text", "tokens", "position"), [("abcdefgh", 1, 4), ("abc", 1, 3), ("日本語", 1, 2), ("éé", 0, 0)]
 )
-def test_the_place_where_tokens_are_over_is_a_code_point(text: str, tokens: int, place: int) -> None:
-    assert estimated_place(text, tokens) == place
+def test_the_place_where_tokens_are_over_is_a_code_point(text: str, tokens: int, position: int) -> None:
+    assert estimated_place(text, tokens) == position

@@ -33,8 +33,8 @@ PLAIN: Json = {"type": "object", "properties": {"city": {"type": "string"}, "day
 def test_depth_properties_references_and_alternatives_are_counted(
     parameters: Json, depth: int, properties: int, references: int, alternatives: int
 ) -> None:
-    found = measured(parameters)
-    assert (found.depth, found.properties, found.references, found.alternatives) == (
+    complexity = measured(parameters)
+    assert (complexity.depth, complexity.properties, complexity.references, complexity.alternatives) == (
         depth,
         properties,
         references,
@@ -48,8 +48,8 @@ def test_the_size_is_that_of_the_schema_as_json() -> None:
 
 def test_a_circle_of_references_is_walked_once() -> None:
     node: Json = {"properties": {"next": {"$ref": "#/$defs/node"}, "value": {"type": "string"}}}
-    found = measured({"properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
-    assert (found.depth, found.references) == (3, 2)
+    complexity = measured({"properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    assert (complexity.depth, complexity.references) == (3, 2)
     assert measured({"$ref": "#"}).depth == 1
 
 
@@ -58,8 +58,8 @@ def test_references_that_multiply_are_not_expanded() -> None:
         f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(200)
     }
     defined["d200"] = PLAIN
-    found = measured({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defined})
-    assert (found.depth, found.references) == (3, 401)
+    complexity = measured({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defined})
+    assert (complexity.depth, complexity.references) == (3, 401)
 
 
 def test_a_schema_of_any_depth_is_measured() -> None:

@@ -22,11 +22,11 @@ def value_of(text: str, schema: Json, *, by_wire: bool = False) -> Json:
         range=NOWHERE,
         parameters=(Parameter("a", text, NOWHERE, typed=by_wire),),
     )
-    found = typed(call, {"properties": {"a": schema}, "$defs": {"N": {"type": "integer"}}}).call
-    assert isinstance(found.arguments, dict)
-    assert found.raw_arguments == text
-    assert found.parameters == call.parameters
-    return found.arguments["a"]
+    typed_call = typed(call, {"properties": {"a": schema}, "$defs": {"N": {"type": "integer"}}}).call
+    assert isinstance(typed_call.arguments, dict)
+    assert typed_call.raw_arguments == text
+    assert typed_call.parameters == call.parameters
+    return typed_call.arguments["a"]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def value_of(text: str, schema: Json, *, by_wire: bool = False) -> Json:
     ],
 )
 def test_a_text_becomes_what_the_schema_takes(text: str, schema: Json, value: Json) -> None:
-    found = value_of(text, schema)
-    assert write_json(found) == write_json(value)
+    typed_value = value_of(text, schema)
+    assert write_json(typed_value) == write_json(value)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_a_text_stays_a_text(text: str, schema: Json) -> None:
 )
 def test_a_literal_of_python_is_read_and_reported(text: str, types: Json, value: Json) -> None:
     tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": types}}})
-    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
-    (call,) = found.calls
+    segmentation = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    (call,) = segmentation.calls
     assert (call.arguments, call.valid, call.recovered) == ({"a": value}, False, True)
-    assert faults(found) == [("python-literal", text, None)]
+    assert faults(segmentation) == [("python-literal", text, None)]
 
 
 def test_what_the_wire_typed_is_left_alone() -> None:
@@ -121,15 +121,18 @@ def checked(*parameters: tuple[str, str]) -> Segmentation:
     return segment(f"<tool_call>\n<function=f>\n{tags}</function>\n</tool_call>", "qwen3_coder", tools=[TOOL])
 
 
-def faults(found: Segmentation) -> list[tuple[str, str, Any]]:
-    return [(one.rule.name, one.range.of(found.text), one.fault.path) for one in found.diagnostics]
+def faults(segmentation: Segmentation) -> list[tuple[str, str, Any]]:
+    return [
+        (diagnostic.rule.name, diagnostic.range.of(segmentation.text), diagnostic.fault.path)
+        for diagnostic in segmentation.diagnostics
+    ]
 
 
 def test_a_typed_call_breaks_no_schema() -> None:
-    found = checked(("n", "3"), ("o", '{"k": "v"}'))
-    assert found.calls[0].arguments == {"n": 3, "o": {"k": "v"}}
-    assert found.calls[0].parameters[0].text == "3"
-    assert not found.diagnostics
+    segmentation = checked(("n", "3"), ("o", '{"k": "v"}'))
+    assert segmentation.calls[0].arguments == {"n": 3, "o": {"k": "v"}}
+    assert segmentation.calls[0].parameters[0].text == "3"
+    assert not segmentation.diagnostics
 
 
 def test_a_fault_stands_on_the_characters_of_its_parameter() -> None:
@@ -140,8 +143,8 @@ def test_a_fault_stands_on_the_characters_of_its_parameter() -> None:
 
 
 def test_a_missing_parameter_is_told_at_the_parameters_there_are() -> None:
-    found = faults(checked(("o", "{}")))
-    assert found == [("missing-required", "<parameter=o>\n{}\n</parameter>", "")]
+    missing = faults(checked(("o", "{}")))
+    assert missing == [("missing-required", "<parameter=o>\n{}\n</parameter>", "")]
 
 
 FUNCTION_TAGS = "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n</tool_call>"
@@ -159,14 +162,14 @@ def test_a_value_that_is_nearly_json_is_read_and_reported_as_json(
     text: str, kind: str, value: Json, codes: list[str]
 ) -> None:
     tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": kind}}})
-    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
-    (call,) = found.calls
-    told = [one for one in found.diagnostics if one.rule.code != "S207"]
+    segmentation = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    (call,) = segmentation.calls
+    told = [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.rule.code != "S207"]
     assert call.arguments == {"a": value}
     assert (call.valid, call.recovered) == (False, True)
-    assert [one.rule.code for one in told] == codes
-    place = Range(found.text.index(text), found.text.index(text) + len(text))
-    assert all(place.covers(one.fault.range) for one in told)
+    assert [diagnostic.rule.code for diagnostic in told] == codes
+    value_range = Range(segmentation.text.index(text), segmentation.text.index(text) + len(text))
+    assert all(value_range.covers(diagnostic.fault.range) for diagnostic in told)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +185,9 @@ def test_a_value_that_is_nearly_json_is_read_and_reported_as_json(
 )
 def test_a_type_of_another_language_counts_as_the_type_that_s207_names(kind: str, text: str, value: Json) -> None:
     tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": kind}}})
-    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
-    assert found.calls[0].arguments == {"a": value}
-    assert [one.rule.code for one in found.diagnostics] == ["S207"]
+    segmentation = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    assert segmentation.calls[0].arguments == {"a": value}
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["S207"]
 
 
 def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() -> None:
@@ -197,9 +200,9 @@ def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() ->
         "properties": {"a": {"type": "object", "properties": properties}},
         "$defs": {"D": {"type": "integer"}},
     }
-    found = segment(text, "minimax_m3", tools=[ToolDefinition("f", parameters=schema)])
-    assert found.calls[0].arguments == {"a": {"city": "7", "days": 3, "warm": True}}
-    assert [one.rule.code for one in found.diagnostics] == ["S207"]
+    segmentation = segment(text, "minimax_m3", tools=[ToolDefinition("f", parameters=schema)])
+    assert segmentation.calls[0].arguments == {"a": {"city": "7", "days": 3, "warm": True}}
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["S207"]
 
 
 DSML = (
@@ -213,14 +216,14 @@ DSML = (
 @pytest.mark.parametrize("string", ["true", "false"])
 def test_a_parameter_that_wraps_all_arguments_is_reported_and_unwrapped(name: str, string: str) -> None:
     tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
-    found = segment(DSML.format(name, string, '{"a": 1}'), "deepseek_v32", tools=[tool])
-    (call,) = found.calls
+    segmentation = segment(DSML.format(name, string, '{"a": 1}'), "deepseek_v32", tools=[tool])
+    (call,) = segmentation.calls
     assert (call.arguments, call.valid, call.recovered) == ({"a": 1}, False, True)
-    assert [one.rule.code for one in found.diagnostics] == ["J128"]
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["J128"]
 
 
 def test_a_parameter_that_the_tool_has_is_no_wrapper() -> None:
     tool = ToolDefinition("f", parameters={"type": "object", "properties": {"input": {"type": "object"}}})
-    found = segment(DSML.format("input", "false", '{"a": 1}'), "deepseek_v32", tools=[tool])
-    assert (found.calls[0].arguments, found.calls[0].valid) == ({"input": {"a": 1}}, True)
-    assert not found.diagnostics
+    segmentation = segment(DSML.format("input", "false", '{"a": 1}'), "deepseek_v32", tools=[tool])
+    assert (segmentation.calls[0].arguments, segmentation.calls[0].valid) == ({"input": {"a": 1}}, True)
+    assert not segmentation.diagnostics

@@ -64,7 +64,9 @@ def pass_it_on(recorded: Recorded) -> None:
     imported = weaklink(recorded.home, "import", str(file), "--db", str(other))
     assert imported.returncode == 0, imported.stderr
     listed = weaklink(recorded.home, "list", "--json", "--db", str(other))
-    assert sorted(map(_facts, listed.stdout.splitlines())) == sorted(_facts(json.dumps(one)) for one in recorded.traces)
+    assert sorted(map(_facts, listed.stdout.splitlines())) == sorted(
+        _facts(json.dumps(trace)) for trace in recorded.traces
+    )
     for kind in ("otlp", "messages"):
         text = recorded.weaklink("export", *recorded.ids, "--to", kind)
         assert all(question in text for question in questions(recorded.story))
@@ -79,8 +81,8 @@ def replay_it(recorded: Recorded) -> None:
     said = {story: sections(recorded.agent.stdout)[story] for story in told}
     if not run and recorded.expected.traces > 1:  # one trace has the requests of one question
         command = [word for word in command if word == first["title"] or word not in questions(recorded.story)]
-        at = questions(recorded.story).index(first["title"])
-        said = {recorded.story: recorded.said.splitlines(keepends=True)[at]}
+        index = questions(recorded.story).index(first["title"])
+        said = {recorded.story: recorded.said.splitlines(keepends=True)[index]}
     done = weaklink(recorded.home, "replay", run or str(first["id"]), "--db", str(recorded.database), "--", *command)
     assert sections(done.stdout) == said, done.stderr
     assert done.returncode == (0 if all(said.values()) else 1), done.stderr

@@ -176,7 +176,7 @@ def _event(value: Any, *, is_named: bool = False) -> bytes:
 
 
 def _pieces(text: str, size: int = 5) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 # ---------------------------------------------------------------- OpenAI, chat
@@ -332,9 +332,9 @@ def _in_content(call: Call) -> str:
 
 def _gemini(story: str, said: Scene, *, is_streamed: bool) -> Iterator[bytes]:
     def candidate(parts: list[Any], finish: str = "", message: str = "") -> Any:
-        found: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
-        found |= ({"finishReason": finish} if finish else {}) | ({"finishMessage": message} if message else {})
-        return {"candidates": [found], "modelVersion": story}
+        fields: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+        fields |= ({"finishReason": finish} if finish else {}) | ({"finishMessage": message} if message else {})
+        return {"candidates": [fields], "modelVersion": story}
 
     if story == "malformed" and said.calls:  # Gemini itself gives up
         written = "Malformed function call: print(default_api.get_weather(city='Oslo',,))"

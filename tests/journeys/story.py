@@ -249,8 +249,8 @@ def record_stories(
         for story in together:
             recorded[story] = Recorded(home, database, model_url, sdk, story, way, together, agent)
     listed = listed_traces(home, database)
-    for story, one in recorded.items():
-        one.traces = [trace for trace in listed if trace["id"] > last_id and trace["title"] in questions(story)]
+    for story, recording in recorded.items():
+        recording.traces = [trace for trace in listed if trace["id"] > last_id and trace["title"] in questions(story)]
     return recorded
 
 

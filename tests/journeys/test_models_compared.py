@@ -33,8 +33,8 @@ def test_each_model_has_its_own_trace(sdk: str, model_url: str, tmp_path: Path, 
         ]
         for agent in agents:
             agent.wait(TIMEOUT_S)
-    found = Counter((trace["model"], trace["status"]) for trace in listed_traces(tmp_path, database))
-    assert found == Counter((model, STATUSES[model]) for model in models)
+    listed = Counter((trace["model"], trace["status"]) for trace in listed_traces(tmp_path, database))
+    assert listed == Counter((model, STATUSES[model]) for model in models)
 
 
 def _agent(sdk: str, *models: str) -> list[str]:

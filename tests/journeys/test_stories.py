@@ -69,7 +69,7 @@ class Desk:
         recorded = record_stories(
             home, self.database, self.model_url, sdk=sdk, stories=stories, way=way, last_id=self._last_id
         )
-        self._last_id = max(trace["id"] for one in recorded.values() for trace in one.traces)
+        self._last_id = max(trace["id"] for recording in recorded.values() for trace in recording.traces)
         return recorded
 
     def look(self, recorded: Recorded, after: str) -> None:
@@ -102,9 +102,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory, model_url: str) -> Iterator[D
 )
 def test_stories_one_after_the_other(sdk: str, way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests) -> None:
     recorded = desk.record(tmp_path, sdk, way, *(story for story, _ in _SELECTED[sdk, way]))
-    for story, one in recorded.items():
+    for story, recording in recorded.items():
         with subtests.test(story=story):
-            _is_as_expected(one)
+            _is_as_expected(recording)
     for story, after in _SELECTED[sdk, way]:
         with subtests.test(story=story, after=after):
             desk.look(recorded[story], after)
@@ -116,12 +116,12 @@ def test_an_agent_that_writes_everything_down_itself(
 ) -> None:
     recorded = desk.record(tmp_path, LOGGER, way, *STORIES)
     afters = [after for after in _ALL_AFTERWARDS if after not in _ONLY_WITH_REQUESTS]
-    for index, (story, one) in enumerate(recorded.items()):
+    for index, (story, recording) in enumerate(recorded.items()):
         with subtests.test(story=story):
-            _is_as_expected(one)
+            _is_as_expected(recording)
         if index < len(afters):
             with subtests.test(story=story, after=afters[index]):
-                desk.look(one, afters[index])
+                desk.look(recording, afters[index])
 
 
 @pytest.mark.slow

@@ -23,8 +23,8 @@ _EVERY_PAYLOAD = pytest.mark.parametrize(
 
 @_EVERY_PAYLOAD
 def test_a_payload_is_read_as_its_case_says(path: Path, number: int, case: CaseFields, update_goldens: bool) -> None:
-    found = expectation(case["text"], call=case.get("call", False))
-    compare(path, number, KEYS, found, update_goldens=update_goldens)
+    actual = expectation(case["text"], call=case.get("call", False))
+    compare(path, number, KEYS, actual, update_goldens=update_goldens)
 
 
 @pytest.mark.parametrize("code", _FILES)

@@ -92,16 +92,16 @@ def broken_calls(draw: st.DrawFn) -> str:
     """A call with up to three characters lost, put in or cut off."""
     text = draw(st.sampled_from(_CALLS))
     for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(text)))
+        position = draw(st.integers(0, len(text)))
         change = draw(st.sampled_from(["lose", "put", "cut"]))
         rest = (
             ""
             if change == "cut"
-            else text[at + 1 :]
+            else text[position + 1 :]
             if change == "lose"
-            else draw(st.sampled_from(_PIECES)) + text[at:]
+            else draw(st.sampled_from(_PIECES)) + text[position:]
         )
-        text = text[:at] + rest
+        text = text[:position] + rest
     return text
 
 
@@ -175,9 +175,9 @@ def test_nothing_raises_and_strict_means_what_json_loads_takes(text: str, call: 
 def test_strict_json_is_read_from_its_first_bracket_to_any_end(text: str, data: st.DataObject) -> None:
     written = f"[{text}"
     end = data.draw(st.integers(1, len(written)))
-    node, at = read_strict_at(written, 0, end)
-    assert 0 < at <= end
-    assert (node is not None) == is_strict(written, Range(0, at))
+    node, node_end = read_strict_at(written, 0, end)
+    assert 0 < node_end <= end
+    assert (node is not None) == is_strict(written, Range(0, node_end))
 
 
 @MANY

@@ -104,7 +104,7 @@ def test_12_there_is_no_value_and_no_repair_where_there_is_no_json(text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "faulty"),
     [
         ('{"arguments": {"a": 1, "name": "f"}', ', "name"'),
         ('{"arguments": {"a": 1, "b": {"c": 2}, "name": "f"}\n', ', "name"'),
@@ -113,8 +113,8 @@ def test_12_there_is_no_value_and_no_repair_where_there_is_no_json(text: str) ->
         ('{"arguments": {"a": 1}}, "name": "f"}', "}"),
     ],
 )
-def test_13_a_missing_brace_is_placed_by_what_the_root_of_a_call_holds(text: str, place: str) -> None:
-    assert faults_of(text, call=True) == [("J120", place)]
+def test_13_a_missing_brace_is_placed_by_what_the_root_of_a_call_holds(text: str, faulty: str) -> None:
+    assert faults_of(text, call=True) == [("J120", faulty)]
     call = json.loads(fixed(text, call=True))
     assert set(call) == {"name", "arguments"}
     assert "name" not in call["arguments"]

@@ -26,12 +26,12 @@ def test_a_stray_quote_behind_a_bracket_is_one_fault_with_its_repair() -> None:
     for _ in range(400):
         value: Json = {"x": [_value(seed, 3), {"y": _value(seed, 2)}], "z": 1}
         text = json.dumps(value, ensure_ascii=False)
-        places = [at + 1 for at, sign in enumerate(text[:-1]) if sign in "]}"]
-        at = seed.choice(places)
-        reading = read_json(f'{text[:at]}"{text[at:]}')
-        assert [fault.rule.code for fault in reading.faults] == ["J121"], (text, at)
-        assert (reading.faults[0].range.start, reading.faults[0].range.end) == (at, at + 1)
+        places = [index + 1 for index, sign in enumerate(text[:-1]) if sign in "]}"]
+        position = seed.choice(places)
+        reading = read_json(f'{text[:position]}"{text[position:]}')
+        assert [fault.rule.code for fault in reading.faults] == ["J121"], (text, position)
+        assert (reading.faults[0].range.start, reading.faults[0].range.end) == (position, position + 1)
         assert reading.repairable
-        assert reading.nodes[0].value() == value, (text, at)
+        assert reading.nodes[0].value() == value, (text, position)
         tried += 1
     assert tried == 400

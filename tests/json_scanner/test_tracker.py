@@ -34,13 +34,13 @@ def test_a_text_it_takes_whole_is_json(text: str) -> None:
 
 @given(PIECES, st.data())
 def test_it_may_be_cut_anywhere(text: str, data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(text)))
-    one, two = JsonTracker(), JsonTracker()
-    read_on(one, text)
-    read_on(two, text[:at])
-    if not two.broken:
-        read_on(two, text[at:])
-    assert (one.broken, one.in_string) == (two.broken, two.in_string)
+    position = data.draw(st.integers(0, len(text)))
+    whole, in_pieces = JsonTracker(), JsonTracker()
+    read_on(whole, text)
+    read_on(in_pieces, text[:position])
+    if not in_pieces.broken:
+        read_on(in_pieces, text[position:])
+    assert (whole.broken, whole.in_string) == (in_pieces.broken, in_pieces.in_string)
 
 
 @given(PIECES)

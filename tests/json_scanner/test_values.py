@@ -10,9 +10,9 @@ from weaklink.inspector.text import Range
 
 
 def _value_at(node: JsonNode, pointer: str) -> object:
-    found = node.node_at(pointer)
-    assert found
-    return found.value()
+    inner = node.node_at(pointer)
+    assert inner
+    return inner.value()
 
 
 def test_every_value_and_key_has_its_exact_place() -> None:

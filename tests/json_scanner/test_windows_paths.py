@@ -12,7 +12,7 @@ _PIECE = st.sampled_from(["temp", "new", "bin", "files", "run", "uface", "u12", 
 
 def _repaired(text: str) -> str:
     edits = [edit for fault in read_json(text).faults if fault.fix for edit in fault.fix.edits]
-    for edit in sorted(edits, key=lambda one: one.range, reverse=True):
+    for edit in sorted(edits, key=lambda repair: repair.range, reverse=True):
         text = text[: edit.range.start] + edit.text + text[edit.range.end :]
     return text
 

@@ -104,7 +104,7 @@ def test_a_conversation_of_200_requests_holds_each_turn_once() -> None:
         assert (placement.begins is None) == (number > 0)
         held += [(turn.role.value, turn.parts[0].text) for turn in placement.turns]
         held.append(("assistant", f"answer {number}"))
-    assert held == [(one["role"], one["content"]) for one in messages if isinstance(one, dict)]
+    assert held == [(message["role"], message["content"]) for message in messages if isinstance(message, dict)]
     assert len(book) == 1
     assert book.size < 8 * 400  # a few digests a message, however often it was sent
 
@@ -176,7 +176,7 @@ def test_a_request_that_begins_before_the_last_answer_was_told_goes_on_with_it()
     book.answered(first, answer("Hello."))
     book.answered(second, answer("None."))
     third = ask(book, [user("Hi"), assistant("Hello."), user("News?"), assistant("None."), user("Bye.")])
-    assert [one.key for one in (first, second, third)] == ["1", "1", "1"]
+    assert [placement.key for placement in (first, second, third)] == ["1", "1", "1"]
     assert [turn.parts[0].text for turn in third.turns] == ["Bye."]
 
 
@@ -280,10 +280,10 @@ def placed(order: list[int], talks: list[list[Request]]) -> dict[int, list[Any]]
     book = new_book()
     waiting: dict[int, SessionAssignment] = {}
     names: dict[int, dict[str, int]] = defaultdict(dict)
-    found: dict[int, list[Any]] = defaultdict(list)
-    at: dict[int, int] = defaultdict(int)
+    placements: dict[int, list[Any]] = defaultdict(list)
+    steps_taken: dict[int, int] = defaultdict(int)
     for number in order:
-        step, at[number] = at[number], at[number] + 1
+        step, steps_taken[number] = steps_taken[number], steps_taken[number] + 1
         if step // 2 >= len(talks[number]):
             continue
         asked = talks[number][step // 2]
@@ -291,20 +291,20 @@ def placed(order: list[int], talks: list[list[Request]]) -> dict[int, list[Any]]
             book.answered(waiting[number], answer(asked.answer))
             continue
         client, headers = asked.head
-        one = waiting[number] = ask(book, list(asked.messages), client=client, headers=headers)
+        placement = waiting[number] = ask(book, list(asked.messages), client=client, headers=headers)
         own = names[number]
-        trace = own.setdefault(one.key, len(own))
-        parent = one.begins and one.begins.parent
-        found[number].append(
+        trace = own.setdefault(placement.key, len(own))
+        parent = placement.begins and placement.begins.parent
+        placements[number].append(
             (
                 trace,
                 parent and (own.get(parent.external_id.value), parent.why),
-                [(turn.role, turn.parts, turn.flags) for turn in one.turns],
-                one.attempt,
-                one.retry_of and one.retry_of.partition("/")[2],
+                [(turn.role, turn.parts, turn.flags) for turn in placement.turns],
+                placement.attempt,
+                placement.retry_of and placement.retry_of.partition("/")[2],
             )
         )
-    return found
+    return placements
 
 
 @pytest.mark.invariants
@@ -326,12 +326,12 @@ def test_every_request_reads_whole_from_its_trace(data: st.DataObject) -> None:
     held: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for asked in talk:
         client, headers = asked.head
-        one = ask(book, list(asked.messages), client=client, headers=headers)
-        held[one.key] |= {(turn.role.value, turn.parts[0].text) for turn in one.turns}
+        placement = ask(book, list(asked.messages), client=client, headers=headers)
+        held[placement.key] |= {(turn.role.value, turn.parts[0].text) for turn in placement.turns}
         said = [(str(m["role"]), str(m["content"])) for m in asked.messages if isinstance(m, dict) and m["content"]]
-        assert held[one.key] >= set(said)
-        book.answered(one, answer(asked.answer))
-        held[one.key].add(("assistant", asked.answer))
+        assert held[placement.key] >= set(said)
+        book.answered(placement, answer(asked.answer))
+        held[placement.key].add(("assistant", asked.answer))
 
 
 def test_two_last_messages_that_are_alike_do_not_join_strangers() -> None:

@@ -18,7 +18,7 @@ def said(*parts: tuple[str, str], id_: str | None = "c1") -> Turn:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("message", "other"),
     [
         (said(("text", "yes")), said(("text", "\n yes \n"))),
         (said(("text", "yes")), said(("text", "<think>\nwell\n</think>\n\nyes"))),
@@ -39,12 +39,12 @@ def said(*parts: tuple[str, str], id_: str | None = "c1") -> Turn:
         ),
     ],
 )
-def test_what_a_client_changes_on_the_way_makes_no_other_message(one: Turn, other: Turn) -> None:
-    assert message_digest(one) == message_digest(other)
+def test_what_a_client_changes_on_the_way_makes_no_other_message(message: Turn, other: Turn) -> None:
+    assert message_digest(message) == message_digest(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("message", "other"),
     [
         (said(("text", "yes")), said(("text", "no"))),
         (said(("text", "yes")), Turn(Role.USER, (Part("text", "yes"),))),
@@ -60,8 +60,8 @@ def test_what_a_client_changes_on_the_way_makes_no_other_message(one: Turn, othe
         (Turn(Role.USER, (Part("text", "<think>a</think>b"),)), Turn(Role.USER, (Part("text", "b"),))),
     ],
 )
-def test_what_a_message_says_makes_it_another(one: Turn, other: Turn) -> None:
-    assert message_digest(one) != message_digest(other)
+def test_what_a_message_says_makes_it_another(message: Turn, other: Turn) -> None:
+    assert message_digest(message) != message_digest(other)
 
 
 def test_a_system_prompt_differs_in_its_words_but_not_in_its_dates() -> None:
@@ -81,7 +81,7 @@ def test_a_system_prompt_differs_in_its_words_but_not_in_its_dates() -> None:
 def test_no_messages_make_it_raise_and_digests_are_short(messages: list[dict[str, object]]) -> None:
     prints = fingerprint_of(tuple(read_message(message) for message in messages))  # type: ignore[arg-type]  # JSON values
     assert len(prints.chain) == len(prints.messages) + 1 == len(prints.roles) + 1
-    assert {len(one) for one in prints.messages} <= {16}
+    assert {len(digest) for digest in prints.messages} <= {16}
 
 
 @pytest.mark.invariants

@@ -32,13 +32,13 @@ def test_exchanges_make_their_traces(case: Path, *, update_goldens: bool) -> Non
 
 
 def traces(exchanges: list[Exchange]) -> list[Trace]:
-    found = list(traces_of(exchanges))
-    assert not [one for one in found if isinstance(one, SkippedExchange)]
-    return [one for one in found if isinstance(one, Trace)]
+    records = list(traces_of(exchanges))
+    assert not [record for record in records if isinstance(record, SkippedExchange)]
+    return [record for record in records if isinstance(record, Trace)]
 
 
 def case(name: str) -> list[Exchange]:
-    return read_case(next(one for one in CASES if one.stem == name))
+    return read_case(next(path for path in CASES if path.stem == name))
 
 
 def packed(exchange: Exchange) -> Exchange:
@@ -47,7 +47,7 @@ def packed(exchange: Exchange) -> Exchange:
     assert exchange.body is not None
     assert exchange.answer is not None
     body = brotli.compress(b"".join(raw for _, raw in exchange.answer))
-    pieces = tuple((exchange.ended_s, body[at : at + 1]) for at in range(len(body)))
+    pieces = tuple((exchange.ended_s, body[index : index + 1]) for index in range(len(body)))
     headers = (*exchange.headers, ("Content-Encoding", "br"))
     return replace(exchange, head=head, body=gzip.compress(exchange.body), headers=headers, answer=pieces)
 
@@ -67,7 +67,7 @@ def test_an_answer_whose_encoding_is_damaged_is_kept_as_far_as_it_goes_and_told(
 
 @pytest.mark.parametrize("name", ["chat_continues", "fork", "subagents", "same_words_later"])
 def test_the_order_in_a_log_does_not_matter_where_times_are_known(name: str) -> None:
-    exchanges = [replace(one, record=f"entry {number}") for number, one in enumerate(case(name), 1)]
+    exchanges = [replace(exchange, record=f"entry {number}") for number, exchange in enumerate(case(name), 1)]
     shuffled = Random(3).sample(exchanges, len(exchanges))
     assert plain(traces(shuffled)) == plain(traces(exchanges))
 
@@ -75,14 +75,14 @@ def test_the_order_in_a_log_does_not_matter_where_times_are_known(name: str) -> 
 @pytest.mark.parametrize("name", ["chat_continues", "fork", "agent_repeats"])
 def test_without_times_the_order_of_the_log_counts(name: str) -> None:
     timed = case(name)
-    timeless = [replace(one, head=replace(one.head, at_s=None), ended_s=None) for one in timed]
-    shapes = [[[turn.role for turn in trace.turns] for trace in traces(one)] for one in (timed, timeless)]
+    timeless = [replace(exchange, head=replace(exchange.head, at_s=None), ended_s=None) for exchange in timed]
+    shapes = [[[turn.role for turn in trace.turns] for trace in traces(log)] for log in (timed, timeless)]
     assert shapes[0] == shapes[1]
 
 
 def test_a_log_without_times_does_not_say_what_overlapped() -> None:
     opening = case("siblings")[:2]
-    timeless = [replace(one, head=replace(one.head, at_s=None), ended_s=None) for one in opening]
+    timeless = [replace(exchange, head=replace(exchange.head, at_s=None), ended_s=None) for exchange in opening]
     (trace,) = traces(timeless)
     attempts = [turn.generation.attempt for turn in trace.turns if turn.generation is not None]
     assert attempts == [1, 2]
@@ -104,7 +104,7 @@ def test_what_begins_in_the_moment_in_which_another_ended_does_not_overlap_it() 
 
 def test_an_answer_that_a_log_ends_late_is_still_known_by_its_words() -> None:
     first, second, _, _, third, *_ = case("siblings")
-    late = [replace(one, ended_s=(third.head.at_s or 0) + 100) for one in (first, second)]
+    late = [replace(exchange, ended_s=(third.head.at_s or 0) + 100) for exchange in (first, second)]
     assert [len(trace.turns) for trace in traces([*late, third])] == [3, 5]
 
 
@@ -152,9 +152,11 @@ def test_no_exchange_makes_it_raise_and_none_gets_lost(asked: list[tuple[str, di
         Exchange(RequestHead("POST", path), write_json(body).encode(), 200, answer=((None, raw),))
         for path, body, raw in asked
     ]
-    found = list(traces_of(exchanges))
-    answers = sum(turn.generation is not None for one in found if isinstance(one, Trace) for turn in one.turns)
-    assert answers + sum(isinstance(one, SkippedExchange) for one in found) == len(exchanges)
+    records = list(traces_of(exchanges))
+    answers = sum(
+        turn.generation is not None for record in records if isinstance(record, Trace) for turn in record.turns
+    )
+    assert answers + sum(isinstance(record, SkippedExchange) for record in records) == len(exchanges)
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b"{", b"[" * 100_000])
@@ -178,7 +180,7 @@ def test_exchanges_wait_on_the_disk_as_they_are() -> None:
     )
     with ExchangeSpool(spool_bytes=1) as shelf:
         places = [shelf.put(odd), shelf.put(replace(odd, answer=None))]
-        assert [shelf.get(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
+        assert [shelf.get(slot) for slot in reversed(places)] == [replace(odd, answer=None), odd]
 
 
 OF_APIS: dict[str, dict[str, Json]] = {
@@ -219,9 +221,9 @@ def answered(path: str, kind: str, body: bytes, *, streams: bool = False, status
 @pytest.mark.parametrize("path", OF_APIS)
 @pytest.mark.parametrize("body", NO_ANSWERS)
 def test_a_body_that_is_no_answer_is_the_servers_failure(body: str, path: str, *, streams: bool) -> None:
-    found = inspect_trace(answered(path, *NO_ANSWERS[body], streams=streams))
-    assert (found.chain.status.value, found.chain.abort_reason) == ("aborted", "upstream")
-    assert [one.rule.code for one in found.diagnostics] == ["C512"]
+    inspection = inspect_trace(answered(path, *NO_ANSWERS[body], streams=streams))
+    assert (inspection.chain.status.value, inspection.chain.abort_reason) == ("aborted", "upstream")
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["C512"]
 
 
 @pytest.mark.parametrize("status", [200, 302])
@@ -249,5 +251,5 @@ def test_the_status_that_came_with_it_is_kept_with_every_word(status: int) -> No
     ],
 )
 def test_an_answer_that_is_cut_empty_or_an_error_is_told(kind: str, body: bytes, codes: list[str]) -> None:
-    found = inspect_trace(answered("/v1/chat/completions", kind, body))
-    assert [one.rule.code for one in found.diagnostics] == codes
+    inspection = inspect_trace(answered("/v1/chat/completions", kind, body))
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == codes

@@ -40,17 +40,17 @@ def call(number: int) -> Message:
 
 def edited(random: Random, messages: list[Message], number: int) -> list[Message]:
     """A history as some clients send it back: without reasoning, cut, trimmed, with a clock, with other white space."""
-    kept = [{key: value for key, value in one.items() if key != "reasoning_content"} for one in messages]
-    for one in kept:
+    kept = [{key: value for key, value in message.items() if key != "reasoning_content"} for message in messages]
+    for message in kept:
         match random.randrange(12):
-            case 0 if one["role"] == "tool":
-                one["content"] = f"{str(one['content'])[:100]} [cut]"
-            case 1 if one["role"] == "assistant":
-                raw = json.loads(json.dumps(one["tool_calls"]))
+            case 0 if message["role"] == "tool":
+                message["content"] = f"{str(message['content'])[:100]} [cut]"
+            case 1 if message["role"] == "assistant":
+                raw = json.loads(json.dumps(message["tool_calls"]))
                 raw[0]["function"]["arguments"] = json.dumps(json.loads(raw[0]["function"]["arguments"]), indent=1)
-                one["tool_calls"] = raw
-            case 2 if one["role"] == "user" and one is not kept[1]:
-                one["content"] = "Other words."
+                message["tool_calls"] = raw
+            case 2 if message["role"] == "user" and message is not kept[1]:
+                message["content"] = "Other words."
     if random.random() < 0.3:
         kept[0] = {"role": "system", "content": f"{_CLOCK}It is {number} o'clock. {_CLOCK}"}
     if random.random() < 0.2 and len(kept) > 8:
@@ -59,23 +59,23 @@ def edited(random: Random, messages: list[Message], number: int) -> list[Message
 
 
 def said_by(messages: list[Message]) -> list[list[object]]:
-    found: list[list[object]] = []
-    for one in messages:
-        calls = one.get("tool_calls")
+    said: list[list[object]] = []
+    for message in messages:
+        calls = message.get("tool_calls")
         made = [[each["id"], each["function"]["arguments"]] for each in calls] if isinstance(calls, list) else []
-        found.append([one["role"], one["content"] or "", made])
-    return found
+        said.append([message["role"], message["content"] or "", made])
+    return said
 
 
 def read_by(request: ReadRequest, turns: tuple[Turn, ...]) -> list[list[object]]:
-    found: list[list[object]] = []
-    for one in request.messages():
-        turn = one.version if one.version is not None else turns[(one.turn or 0) - 1]
+    said: list[list[object]] = []
+    for message in request.messages():
+        turn = message.version if message.version is not None else turns[(message.turn or 0) - 1]
         text = turn.part("text")
         parts = {part.name: part.text for part in turn.parts}
         made = [[each.id, parts[each.part]] for each in turn.calls]
-        found.append([turn.role.value, text.text if text else "", made])
-    return found
+        said.append([turn.role.value, text.text if text else "", made])
+    return said
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -97,10 +97,13 @@ def test_every_request_comes_back_as_it_was_sent(seed: int) -> None:
         assert isinstance(trace, Trace)
         turns = tuple(trace.turns)
         for stored in (compacted(trace), expanded(compacted(trace))):
-            found = [one for one in requests_of(stored.turns) if isinstance(one, ReadRequest)]
-            assert [read_by(one, turns) for one in found] == [read_by(one, turns) for one in requests_of(turns)]  # type: ignore[arg-type]  # all are recorded
-        read += [read_by(one, turns) for one in requests_of(turns) if isinstance(one, ReadRequest)]
-    assert sorted(map(json.dumps, read)) == sorted(json.dumps(said_by(one)) for one in sent)
+            requests = [request for request in requests_of(stored.turns) if isinstance(request, ReadRequest)]
+            original = [request for request in requests_of(turns) if isinstance(request, ReadRequest)]
+            assert [read_by(request, turns) for request in requests] == [
+                read_by(request, turns) for request in original
+            ]
+        read += [read_by(request, turns) for request in requests_of(turns) if isinstance(request, ReadRequest)]
+    assert sorted(map(json.dumps, read)) == sorted(json.dumps(said_by(sent_messages)) for sent_messages in sent)
 
 
 def test_a_history_that_grows_costs_its_new_messages() -> None:
@@ -117,7 +120,7 @@ def test_a_history_that_grows_costs_its_new_messages() -> None:
     assert isinstance(trace, Trace)
     requests = [turn.generation.request for turn in trace.turns if turn.generation is not None]
     assert [len(request.messages) for request in requests if request is not None] == [1, *[2] * 29]
-    assert not any(isinstance(one, SentMessage) for request in requests if request for one in request.messages)
+    assert not any(isinstance(message, SentMessage) for request in requests if request for message in request.messages)
 
 
 def test_a_version_that_comes_again_is_kept_once() -> None:
@@ -128,7 +131,7 @@ def test_a_version_that_comes_again_is_kept_once() -> None:
     exchanges.append(exchange(history, call(1), 1))
     for number in range(2, 6):
         history = [*history, call(number - 1), {"role": "tool", "tool_call_id": f"c{number - 1}", "content": "ok"}]
-        cut = [dict(one) for one in history]
+        cut = [dict(message) for message in history]
         cut[2]["content"] = f"{result[:900]}[truncated]"
         cut.insert(1, {"role": "user", "content": f"Reminder {number}"})
         exchanges.append(exchange(cut, call(number), number))
@@ -138,9 +141,9 @@ def test_a_version_that_comes_again_is_kept_once() -> None:
         part.text
         for turn in compacted(trace).turns
         if turn.role is Role.ASSISTANT and turn.generation and turn.generation.request
-        for one in turn.generation.request.messages
-        if isinstance(one, SentMessage)
-        for part in one.parts
+        for message in turn.generation.request.messages
+        if isinstance(message, SentMessage)
+        for part in message.parts
     ]
     assert [text for text in own if "[truncated]" in text] == ["[truncated]"]
 
@@ -148,10 +151,10 @@ def test_a_version_that_comes_again_is_kept_once() -> None:
 def _renamed(messages: list[Message], name: Callable[[str], str]) -> list[Message]:
     """A history as a client sends it that writes other ids into it than the model gave."""
     sent = json.loads(json.dumps(messages))
-    for one in sent:
-        if "tool_call_id" in one:
-            one["tool_call_id"] = name(one["tool_call_id"])
-        for each in one.get("tool_calls", ()):
+    for message in sent:
+        if "tool_call_id" in message:
+            message["tool_call_id"] = name(message["tool_call_id"])
+        for each in message.get("tool_calls", ()):
             each["id"] = name(each["id"])
     return cast("list[Message]", sent)
 
@@ -181,7 +184,9 @@ def test_results_answer_their_calls_under_the_ids_of_a_client(name: Callable[[st
         f"for {step.call.id}" for step in inspection.chain.steps
     ]
     assert len(inspection.chain.steps) == 3 * calls
-    assert [one.rule.code for one in inspection.diagnostics if one.rule.code in {"T404", "L811"}] == []
+    assert [
+        diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.rule.code in {"T404", "L811"}
+    ] == []
     messages = cast("list[Message]", messages_row(trace).value["messages"])
     answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
     assert sorted(map(str, answered)) == sorted(str(step.call.id) for step in inspection.chain.steps)

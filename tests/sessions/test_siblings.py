@@ -47,9 +47,9 @@ def test_agents_that_start_at_once_are_siblings_of_the_first_and_each_goes_on_wi
     book = new_book()
     opening: list[Json] = [{"role": "system", "content": "You plan."}, user("Plan the week.")]
     placed = [ask(book, opening) for _ in range(3)]
-    assert [one.key for one in placed] == ["1", "2", "3"]
-    assert [relation(one) for one in placed] == [None, ("1", ParentWhy.SIBLING), ("1", ParentWhy.SIBLING)]
-    assert [(one.attempt, one.retry_of) for one in placed] == [(1, None)] * 3
+    assert [placement.key for placement in placed] == ["1", "2", "3"]
+    assert [relation(placement) for placement in placed] == [None, ("1", ParentWhy.SIBLING), ("1", ParentWhy.SIBLING)]
+    assert [(placement.attempt, placement.retry_of) for placement in placed] == [(1, None)] * 3
     for number in (2, 0, 1):
         book.answered(placed[number], answer(f"plan {number}"))
     for number in (1, 2, 0):
@@ -66,27 +66,27 @@ def test_siblings_whose_answers_are_alike_never_become_one() -> None:
     book.answered(second, answer("yes"))
     talk += [assistant("yes"), user("Sure?")]
     keys = [ask(book, talk), ask(book, talk)]
-    assert {one.key for one in keys} == {first.key, second.key}
-    assert [one.begins for one in keys] == [None, None]
-    for one, said in zip(keys, ("sure", "very"), strict=True):
-        book.answered(one, answer(said))
-    for one, said in zip(keys, ("sure", "very"), strict=True):
-        assert ask(book, [*talk, assistant(said), user("Bye.")]).key == one.key
+    assert {placement.key for placement in keys} == {first.key, second.key}
+    assert [placement.begins for placement in keys] == [None, None]
+    for placement, said in zip(keys, ("sure", "very"), strict=True):
+        book.answered(placement, answer(said))
+    for placement, said in zip(keys, ("sure", "very"), strict=True):
+        assert ask(book, [*talk, assistant(said), user("Bye.")]).key == placement.key
 
 
 def test_a_sibling_whose_answer_was_alike_goes_on_after_the_other_did() -> None:
     book = new_book()
     talk: list[Json] = [user("Yes or no?")]
     placed = [ask(book, talk), ask(book, talk)]
-    for one in placed:
-        book.answered(one, answer("yes"))
+    for placement in placed:
+        book.answered(placement, answer("yes"))
     talk += [assistant("yes"), user("Sure?")]
     quick = ask(book, talk)
     book.answered(quick, answer("sure"))
     quicker = ask(book, [*talk, assistant("sure"), user("Bye.")])
     slow = ask(book, talk)
     assert quicker.key == quick.key
-    assert ({quick.key, slow.key}, slow.begins) == ({one.key for one in placed}, None)
+    assert ({quick.key, slow.key}, slow.begins) == ({placement.key for placement in placed}, None)
 
 
 def test_agents_that_start_one_after_the_other_and_get_the_same_answers_are_two_traces() -> None:
@@ -113,8 +113,8 @@ def test_samples_that_begin_when_an_earlier_one_has_ended_are_siblings_too() -> 
     book.answered(placed[1], answer("two"))
     book.answered(placed[2], answer("three"))
     placed.append(ask(book, [user("A haiku.")], at_s=3))
-    assert len({one.key for one in placed}) == 4
-    assert {relation(one) for one in placed[1:]} == {("1", ParentWhy.SIBLING)}
+    assert len({placement.key for placement in placed}) == 4
+    assert {relation(placement) for placement in placed[1:]} == {("1", ParentWhy.SIBLING)}
 
 
 @pytest.mark.parametrize("ends_first", [False, True], ids=["overlaps", "follows"])
@@ -177,7 +177,7 @@ def test_a_client_that_counts_says_that_a_first_attempt_is_none_of_a_retry() -> 
 def test_a_counted_retry_is_that_of_the_agent_that_sent_the_same_request(member: str, order: tuple[int, ...]) -> None:
     book = new_book()
     sent: list[dict[str, Json]] = [{member: f"value {number}"} for number in range(3)]
-    first = [ask(book, [user("Hi")], members=one, **count_header(0)) for one in sent]
+    first = [ask(book, [user("Hi")], members=members, **count_header(0)) for members in sent]
     for number in (1, 0, 2):
         book.answered(first[number], FAILED)
     for attempt in (2, 3):
@@ -219,8 +219,8 @@ def test_siblings_of_several_models_whose_answers_are_alike_go_on_with_their_own
     book = new_book()
     talk: list[Json] = [user("Yes or no?")]
     placed = [ask(book, talk, members={"model": name}) for name in "abc"]
-    for one in placed:
-        book.answered(one, answer("yes"))
+    for placement in placed:
+        book.answered(placement, answer("yes"))
     talk += [assistant("yes"), user("Sure?")]
     for number in order:
         assert ask(book, talk, members={"model": "abc"[number]}).key == placed[number].key
@@ -230,8 +230,8 @@ def test_siblings_of_several_models_whose_answers_are_alike_go_on_with_their_own
 def test_raw_texts_of_several_models_that_are_alike_go_on_with_their_own_model(order: tuple[int, ...]) -> None:
     book = new_book()
     placed = [complete(book, "Once", name) for name in "abc"]
-    for one in placed:
-        book.answered(one, answer(" upon"))
+    for placement in placed:
+        book.answered(placement, answer(" upon"))
     for number in order:
         assert complete(book, "Once upon a time", "abc"[number]).key == placed[number].key
 
@@ -241,9 +241,9 @@ def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived()
     talk: list[Json] = [user("A number.")]
     first, second = ask(book, talk), ask(book, talk)
     arrived = {first.request_id: answer("one").turn, second.request_id: answer("two").turn}
-    for one, said in ((second, "two"), (first, "one")):
+    for placement, said in ((second, "two"), (first, "one")):
         later = place_early(book, [*talk, assistant(said), user("Next.")], arrived)
-        assert later.key == one.key
+        assert later.key == placement.key
 
 
 @pytest.mark.parametrize("second_so_far", [None, answer("").turn, answer("I lo").turn], ids=["none", "empty", "begun"])
@@ -266,8 +266,8 @@ def test_siblings_that_write_code_go_on_with_their_own_though_it_is_sent_back_wi
     book = new_book()
     talk: list[Json] = [user("A number.")]
     placed = [ask(book, talk) for _ in range(3)]
-    for number, one in enumerate(placed):
-        book.answered(one, answer(f"Thought: Hm.\n<code>\nprint({number})\n"))
+    for number, placement in enumerate(placed):
+        book.answered(placement, answer(f"Thought: Hm.\n<code>\nprint({number})\n"))
     for number in (2, 0, 1):
         call = {"id": "call_1", "function": {"name": "python_interpreter", "arguments": f"print({number})"}}
         sent = f"Thought: Hm.\n<code>\nprint({number})\n</code>\nCalling tools:\n{[call]}"
@@ -282,11 +282,11 @@ def test_siblings_whose_calls_are_not_sent_back_as_calls_go_on_each_once(words: 
     talk: list[Json] = [user("How warm?")]
     placed = [ask(book, talk) for _ in range(3)]
     parts = (Part("text", words), Part("call:0", "{}"))
-    for number, one in enumerate(placed):
+    for number, placement in enumerate(placed):
         call = CallHeader("call:0", "get_weather", f"call_{number}")
-        book.answered(one, DecodedTurn(Turn(Role.ASSISTANT, parts, calls=(call,))))
+        book.answered(placement, DecodedTurn(Turn(Role.ASSISTANT, parts, calls=(call,))))
     later = [ask(book, [*talk, assistant(words + added), user("Error: no")]).key for _ in placed]
-    assert sorted(later) == [one.key for one in placed]
+    assert sorted(later) == [placement.key for placement in placed]
 
 
 def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> SessionAssignment:
@@ -311,7 +311,7 @@ def test_siblings_fork_deep_in_a_conversation_with_their_history_copied() -> Non
 def test_what_differs_in_the_system_prompt_alone_is_no_sibling() -> None:
     book = new_book()
     placed = [ask(book, [{"role": "system", "content": f"Agent {n}."}, user("Go.")]) for n in (1, 2, 1)]
-    assert [relation(one) for one in placed] == [None, None, ("1", ParentWhy.SIBLING)]
+    assert [relation(placement) for placement in placed] == [None, None, ("1", ParentWhy.SIBLING)]
 
 
 def test_a_sibling_is_found_when_the_first_of_them_is_forgotten() -> None:
@@ -455,7 +455,7 @@ class World:
 
     def _oldest_open(self, agent: Agent) -> bool:
         """Whether no other agent of this policy waits with the same messages: else nobody can say whose retry it is."""
-        return not any(one is not agent and one.open and one.messages == agent.messages for one in self.agents)
+        return not any(other is not agent and other.open and other.messages == agent.messages for other in self.agents)
 
     def _fail(self, agent: Agent, placement: SessionAssignment) -> None:
         """The attempt fails and is repeated: at once, where nothing else can tell it; else when its turn comes."""
@@ -499,11 +499,11 @@ class World:
                 return
             self.traces[placement.key] = agent.number
             parent = placement.begins.parent
-            found = (self.traces.get(parent.external_id.value) if parent else None, parent.why if parent else None)
+            actual = (self.traces.get(parent.external_id.value) if parent else None, parent.why if parent else None)
             truth = (agent.parent.number if agent.parent else None, agent.why)
             of_session = agent.why is ParentWhy.SUBAGENT  # whichever of its agents began it
-            if found[1] is not truth[1] or (found[0] != truth[0] and not of_session):
-                self.wrong.append(f"{what}: is {found}, not {truth}")
+            if actual[1] is not truth[1] or (actual[0] != truth[0] and not of_session):
+                self.wrong.append(f"{what}: is {actual}, not {truth}")
         elif placement.begins is not None or self.traces.get(placement.key) != agent.number:
             self.wrong.append(f"{what}: in trace of agent {self.traces.get(placement.key)}")
         if placement.attempt != agent.attempt:
@@ -567,7 +567,9 @@ class Twins:
         return placement
 
 
-@pytest.mark.parametrize("seeds", [range(at, at + 100) for at in range(0, 500, 100)], ids=lambda seeds: seeds.start)
+@pytest.mark.parametrize(
+    "seeds", [range(first_seed, first_seed + 100) for first_seed in range(0, 500, 100)], ids=lambda seeds: seeds.start
+)
 def test_agents_that_nobody_can_tell_apart_stay_as_many_as_they_are(seeds: range) -> None:
     for seed in seeds:
         Twins(seed).run()
@@ -634,7 +636,9 @@ class CountingTwins:
         return ask(self.book, said, **count_header(attempt))
 
 
-@pytest.mark.parametrize("seeds", [range(at, at + 200) for at in range(0, 1000, 200)], ids=lambda seeds: seeds.start)
+@pytest.mark.parametrize(
+    "seeds", [range(first_seed, first_seed + 200) for first_seed in range(0, 1000, 200)], ids=lambda seeds: seeds.start
+)
 def test_agents_that_say_and_hear_the_same_each_have_their_answers_whatever_was_retried(seeds: range) -> None:
     for seed in seeds:
         CountingTwins(seed).run()

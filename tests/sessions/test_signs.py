@@ -33,8 +33,8 @@ def signs(headers: dict[str, str] | None = None, body: Json = None) -> SessionHi
     ],
 )
 def test_a_header_names_the_session_in_whatever_case(name: str) -> None:
-    found = signs({name.upper(): " s1 "})
-    assert (found.key, found.recognised_by) == (ExternalId(name, "s1"), RecognisedBy.HEADER)
+    hints = signs({name.upper(): " s1 "})
+    assert (hints.key, hints.recognised_by) == (ExternalId(name, "s1"), RecognisedBy.HEADER)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_a_header_names_the_session_in_whatever_case(name: str) -> None:
     ],
 )
 def test_a_field_names_the_session(body: Json, key: tuple[str, str]) -> None:
-    found = signs(body=body)
-    assert (found.key, found.recognised_by) == (ExternalId(*key), RecognisedBy.FIELD)
+    hints = signs(body=body)
+    assert (hints.key, hints.recognised_by) == (ExternalId(*key), RecognisedBy.FIELD)
 
 
 @pytest.mark.parametrize(
@@ -78,28 +78,36 @@ def test_a_field_names_the_session(body: Json, key: tuple[str, str]) -> None:
     ],
 )
 def test_what_many_sessions_may_share_is_no_session(body: Json) -> None:
-    found = signs(body=body)
-    assert (found.key, found.recognised_by) == (None, RecognisedBy.PREFIX_CHAIN)
+    hints = signs(body=body)
+    assert (hints.key, hints.recognised_by) == (None, RecognisedBy.PREFIX_CHAIN)
 
 
 def test_a_user_and_a_shared_cache_key_are_kept_as_ids() -> None:
-    found = signs(body={"user": "u1", "prompt_cache_key": "my-app"})
-    assert found.ids == (ExternalId("prompt_cache_key", "my-app"), ExternalId("user", "u1"))
+    hints = signs(body={"user": "u1", "prompt_cache_key": "my-app"})
+    assert hints.ids == (ExternalId("prompt_cache_key", "my-app"), ExternalId("user", "u1"))
 
 
 def test_the_first_in_the_order_counts_and_all_are_kept() -> None:
-    found = signs(
+    hints = signs(
         {"traceparent": TRACEPARENT, "helicone-session-id": "h", "thread-id": "t", "X-Session-Id": "x"},
         {"session_id": "o", "metadata": {"user_id": json.dumps({"session_id": "c"})}, "prompt_cache_key": UUID},
     )
-    assert found.key == ExternalId("x-session-id", "x")
-    assert [one.value for one in found.ids] == ["x", "c", "t", UUID, "h", "o", "4bf92f3577b34da6a3ce929d0e0e4736"]
+    assert hints.key == ExternalId("x-session-id", "x")
+    assert [external_id.value for external_id in hints.ids] == [
+        "x",
+        "c",
+        "t",
+        UUID,
+        "h",
+        "o",
+        "4bf92f3577b34da6a3ce929d0e0e4736",
+    ]
 
 
 def test_a_traceparent_is_a_trace_of_spans_and_no_session() -> None:
-    found = signs({"traceparent": TRACEPARENT})
-    assert found.key is None
-    assert found.span_trace == "4bf92f3577b34da6a3ce929d0e0e4736"
+    hints = signs({"traceparent": TRACEPARENT})
+    assert hints.key is None
+    assert hints.span_trace == "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 @pytest.mark.parametrize("value", ["00-" + "0" * 32 + "-00f067aa0ba902b7-01", "nonsense", ""])
@@ -139,5 +147,5 @@ def test_a_key_of_the_request_is_kept_for_comparing(name: str) -> None:
 @pytest.mark.invariants
 @given(st.dictionaries(st.sampled_from(["x-session-id", "traceparent", "session_id", ""]), st.text()), json_values())
 def test_no_request_makes_it_raise(headers: dict[str, str], body: Json) -> None:
-    found = signs(headers, body)
-    assert found.key is None or found.key in found.ids
+    hints = signs(headers, body)
+    assert hints.key is None or hints.key in hints.ids

@@ -84,10 +84,10 @@ def test_what_the_provider_ran_stays_in_its_answer() -> None:
     environment = {"type": "container_reference", "container_id": "c"}
     shell: Item = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"commands": ["ls"]}}
     output: Item = {"type": "shell_call_output", "id": "so_1", "call_id": "call_1", "output": []}
-    found: Item = {**FOUND, **BY_SERVER, "id": "to_1", "call_id": None}
+    search_output: Item = {**FOUND, **BY_SERVER, "id": "to_1", "call_id": None}
     answer: list[Item] = [
         {**SEARCH, **BY_SERVER, "call_id": None},
-        found,
+        search_output,
         {**shell, "environment": environment},
         output,
     ]
@@ -178,14 +178,14 @@ def test_calls_by_code_execution_and_after_a_tool_search_are_read() -> None:
     ]
     direct = {"type": "direct"}
     references = [{"type": "tool_reference", "tool_name": "weather"}]
-    found = {"type": "tool_search_tool_search_result", "tool_references": references}
+    search_result = {"type": "tool_search_tool_search_result", "tool_references": references}
     search: Item = {"type": "server_tool_use", "id": "srv_1", "name": "tool_search_tool_regex", "caller": direct}
     code: Item = {"type": "server_tool_use", "id": "srv_2", "name": "code_execution", "input": {"code": "rows('a')"}}
     program = {"type": "code_execution_20260120", "tool_id": "srv_2"}
     ran = {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}
     use: Item = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"q": "Oslo"}, "caller": direct}
     by_code: Item = {"type": "tool_use", "id": "toolu_2", "name": "rows", "input": {"q": "a"}, "caller": program}
-    searched = {"type": "tool_search_tool_result", "tool_use_id": "srv_1", "content": found}
+    searched = {"type": "tool_search_tool_result", "tool_use_id": "srv_1", "content": search_result}
     executed = {"type": "code_execution_tool_result", "tool_use_id": "srv_2", "content": ran}
     rounds: list[tuple[list[Item], list[Item]]] = [
         ([{**search, "input": {"pattern": "weather"}}, searched, use], [_result("toolu_1", "Rain")]),

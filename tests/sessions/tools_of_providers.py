@@ -123,4 +123,4 @@ def _exchange(number: int, path: str, request: Item, events: list[Item]) -> Exch
 
 
 def _traces(exchanges: list[Exchange]) -> list[Trace]:
-    return [found for found in traces_of(exchanges) if isinstance(found, Trace)]
+    return [record for record in traces_of(exchanges) if isinstance(record, Trace)]

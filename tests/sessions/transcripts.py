@@ -15,7 +15,7 @@ EPOCH_S = 1_700_000_000.0
 def read_case(path: Path) -> list[Exchange]:
     """The exchanges of a case; those without a time follow each other by three seconds, and each takes one."""
     written = json.loads(path.read_text(encoding="utf-8"))["exchanges"]
-    return [exchange(one, number) for number, one in enumerate(written)]
+    return [exchange(written_exchange, number) for number, written_exchange in enumerate(written)]
 
 
 def exchange(written: dict[str, Any], number: int) -> Exchange:
@@ -42,21 +42,23 @@ def exchange(written: dict[str, Any], number: int) -> Exchange:
     )
 
 
-def plain(found: Iterable[Trace | SkippedExchange]) -> list[Any]:
+def plain(gathered: Iterable[Trace | SkippedExchange]) -> list[Any]:
     """Traces as JSON values; a trace's own id is its number among them."""
-    records = list(found)
+    records = list(gathered)
     numbers = {
-        one.external_ids[0].value: f"trace {n}" for n, one in enumerate((r for r in records if isinstance(r, Trace)), 1)
+        trace.external_ids[0].value: f"trace {n}"
+        for n, trace in enumerate((r for r in records if isinstance(r, Trace)), 1)
     }
     return [
-        f"{one.record}: {one.reason}" if isinstance(one, SkippedExchange) else _trace(one, numbers) for one in records
+        f"{record.record}: {record.reason}" if isinstance(record, SkippedExchange) else _trace(record, numbers)
+        for record in records
     ]
 
 
 def _trace(trace: Trace, numbers: dict[str, str]) -> dict[str, Any]:
     own = trace.external_ids[0]
     facts: dict[str, Any] = {"trace": numbers[own.value], "own_id": own.name, "recognised_by": trace.recognised_by}
-    facts["ids"] = {one.name: one.value for one in trace.external_ids[1:]}
+    facts["ids"] = {external_id.name: external_id.value for external_id in trace.external_ids[1:]}
     facts["parent"] = trace.parent and [numbers[trace.parent.external_id.value], trace.parent.why.value]
     facts["record"], facts["warnings"] = trace.provenance.record, list(trace.provenance.warnings)
     facts["turns"] = [_turn(turn, numbers) for turn in trace.turns]

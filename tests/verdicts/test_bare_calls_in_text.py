@@ -59,8 +59,8 @@ def _inspected(folder: Path, text: str, *after: tuple[str, Json]) -> Inspection:
 def test_a_bare_call_of_a_tool_of_the_session_is_lost(tmp_path: Path, call: str, lead: str, tail: str) -> None:
     text = f"{lead}{_CALLS[call]}{tail}"
     inspection = _inspected(tmp_path, text)
-    errors = [one for one in inspection.diagnostics if one.rule.severity is Severity.ERROR]
-    (lost,) = (one for one in errors if one.range.of(text) == _CALLS[call])
+    errors = [diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.severity is Severity.ERROR]
+    (lost,) = (error for error in errors if error.range.of(text) == _CALLS[call])
     if "JSON" in call and not lead:
         assert lost.rule.code in ("F309", "F317", "L801")  # some formats read a text that begins with a call
     else:
@@ -74,7 +74,7 @@ def test_a_bare_call_of_a_tool_of_the_session_is_lost(tmp_path: Path, call: str,
 @pytest.mark.parametrize("text", _NO_CALLS)
 def test_what_only_looks_like_a_call_is_none(tmp_path: Path, text: str) -> None:
     inspection = _inspected(tmp_path, _NO_CALLS[text])
-    assert [one.rule.code for one in inspection.diagnostics if one.rule.code == "F317"] == []
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics if diagnostic.rule.code == "F317"] == []
     assert len(inspection.chain.steps) == 3
 
 
@@ -100,5 +100,5 @@ def test_no_recorded_session_of_the_cases_has_such_a_call() -> None:
     for path in sorted((ROOT / "tests/cases/importers").glob("c*/*.jsonl")):
         for trace in read_source(path).records:
             if isinstance(trace, Trace):
-                messages = [one.fault.message for one in inspect_trace(trace).diagnostics]
-                assert not [one for one in messages if "is written here as text" in one], path
+                messages = [diagnostic.fault.message for diagnostic in inspect_trace(trace).diagnostics]
+                assert not [message for message in messages if "is written here as text" in message], path

@@ -63,7 +63,7 @@ def said(text: str) -> tuple[str, Json]:
 
 
 def read(path: Path) -> tuple[Trace, Inspection]:
-    (trace,) = (one for one in read_source(path).records if isinstance(one, Trace))
+    (trace,) = (record for record in read_source(path).records if isinstance(record, Trace))
     return trace, inspect_trace(trace)
 
 
@@ -83,9 +83,9 @@ def test_a_call_in_the_text_of_claude_code_is_lost(tmp_path: Path, end: str, str
     assert inspection.chain.steps[-1].outcome is StepOutcome.UNANSWERED
     assert inspection.chain.broken is not None
     assert inspection.chain.broken.code == "L801"
-    (lost,) = (one for one in inspection.diagnostics if one.rule.severity is Severity.ERROR)
+    (lost,) = (diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.severity is Severity.ERROR)
     assert lost.rule.code == "L801"
-    assert not any(one.rule.code == "T404" for one in inspection.diagnostics)
+    assert not any(diagnostic.rule.code == "T404" for diagnostic in inspection.diagnostics)
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -108,17 +108,17 @@ def test_a_lost_call_that_the_agent_then_makes_is_recovered(tmp_path: Path) -> N
     )
     inspection = read(path)[1]
     assert inspection.chain.status is Status.RECOVERED
-    assert [one.outcome for one in inspection.chain.steps] == [StepOutcome.UNANSWERED, StepOutcome.OK]
+    assert [step.outcome for step in inspection.chain.steps] == [StepOutcome.UNANSWERED, StepOutcome.OK]
 
 
 def test_a_cut_call_in_the_text_is_malformed_and_an_error(tmp_path: Path) -> None:
     inspection = read(session(tmp_path, ("user", ASKED), said(f"court\n{INVOKE[:60]}")))[1]
     assert inspection.chain.status is Status.BROKEN
     assert inspection.chain.steps[0].outcome is StepOutcome.MALFORMED
-    assert "F311" in {one.rule.code for one in inspection.diagnostics}
+    assert "F311" in {diagnostic.rule.code for diagnostic in inspection.diagnostics}
 
 
-SYNTAXES = sorted(one.name for one in formats())
+SYNTAXES = sorted(dialect.name for dialect in formats())
 
 
 @pytest.mark.parametrize("name", SYNTAXES)
@@ -130,7 +130,7 @@ def test_a_call_in_any_syntax_is_lost(name: str, source: str) -> None:
     turns = (Turn(Role.USER, (Part("text", ASKED),)), Turn(Role.ASSISTANT, (Part("text", text),)))
     inspection = inspect_trace(Trace(turns, model="claude-opus-4-5", format=name, provenance=Provenance(source)))
     assert inspection.chain.status is Status.BROKEN
-    assert "L801" in {one.rule.code for one in inspection.diagnostics}
+    assert "L801" in {diagnostic.rule.code for diagnostic in inspection.diagnostics}
 
 
 def indented(text: str) -> str:
@@ -156,7 +156,7 @@ def test_a_quoted_call_is_no_call(tmp_path: Path, text: str, has_structured: boo
     inspection = read(session(tmp_path, ("user", ASKED), *earlier, said(text), ("user", "Thanks."), said("Fine.")))[1]
     assert inspection.chain.status is Status.OK
     assert len(inspection.chain.steps) == len(earlier) // 2
-    assert not [one for one in inspection.diagnostics if one.rule.severity is Severity.ERROR]
+    assert not [diagnostic for diagnostic in inspection.diagnostics if diagnostic.rule.severity is Severity.ERROR]
 
 
 @pytest.mark.parametrize(

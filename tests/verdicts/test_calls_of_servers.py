@@ -20,7 +20,7 @@ def codes(path: str, events: Iterable[Json]) -> list[str]:
     raw = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
     answer = decode_answer(decoder_for(path), [(None, raw.encode())]).turn
     trace = Trace((Turn(Role.USER, (Part("text", "Weather in Oslo?"),)), answer))
-    return sorted({one.rule.code for one in inspect_trace(trace).diagnostics})
+    return sorted({diagnostic.rule.code for diagnostic in inspect_trace(trace).diagnostics})
 
 
 def chat(deltas: Sequence[dict[str, Json]], finish: str) -> list[Json]:
@@ -104,9 +104,12 @@ def test_a_call_in_the_content_and_in_the_calls_is_delivered_twice(api: str) -> 
 @pytest.mark.parametrize("pieces", [1, 2, 5])
 @pytest.mark.parametrize("id", ["call_1", ""])
 def test_a_name_that_comes_with_each_piece_is_told_once(pieces: int, id: str) -> None:
-    rest = [piece(ARGUMENTS[at : at + 1 if at < pieces else None], "get_weather", id) for at in range(1, pieces + 1)]
-    found = codes(CHAT, chat([piece(ARGUMENTS[:1], "get_weather", "call_1"), *rest], "tool_calls"))
-    assert found == ["C515"]
+    rest = [
+        piece(ARGUMENTS[index : index + 1 if index < pieces else None], "get_weather", id)
+        for index in range(1, pieces + 1)
+    ]
+    answer_codes = codes(CHAT, chat([piece(ARGUMENTS[:1], "get_weather", "call_1"), *rest], "tool_calls"))
+    assert answer_codes == ["C515"]
 
 
 def test_names_that_come_once_are_no_fault() -> None:

@@ -30,8 +30,8 @@ NAMES = [f"{path.parent.name}/{path.stem}" for path in BODIES]
 
 def events(path: str, *pieces: bytes) -> list[WireEvent]:
     decoder = decoder_for(path)
-    found = [event for piece in pieces for event in decoder.feed(piece)]
-    return found + decoder.close()
+    wire_events = [event for piece in pieces for event in decoder.feed(piece)]
+    return wire_events + decoder.close()
 
 
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
@@ -49,9 +49,9 @@ def test_a_recorded_body_gives_its_turn(body: Path, *, update_goldens: bool) -> 
 def test_no_cut_matters(body: Path) -> None:
     raw, path = body.read_bytes(), PATHS[body.parent.name]
     whole = events(path, raw)
-    assert events(path, *(raw[at : at + 1] for at in range(len(raw)))) == whole
-    for at in range(len(raw) + 1):
-        assert events(path, raw[:at], raw[at:]) == whole
+    assert events(path, *(raw[index : index + 1] for index in range(len(raw)))) == whole
+    for position in range(len(raw) + 1):
+        assert events(path, raw[:position], raw[position:]) == whole
 
 
 @pytest.mark.one_in(3)
@@ -59,8 +59,8 @@ def test_no_cut_matters(body: Path) -> None:
 def test_a_body_cut_off_anywhere_keeps_what_came(body: Path) -> None:
     raw, path = body.read_bytes(), PATHS[body.parent.name]
     whole = {part.name: part.text for part in decode_answer(decoder_for(path), [(None, raw)]).turn.parts}
-    for at in range(0, len(raw), 3):
-        for part in decode_answer(decoder_for(path), [(None, raw[:at])]).turn.parts:
+    for end in range(0, len(raw), 3):
+        for part in decode_answer(decoder_for(path), [(None, raw[:end])]).turn.parts:
             assert part.name.startswith("wire:") or whole.get(part.name, "").startswith(part.text)
 
 
@@ -69,23 +69,23 @@ def test_a_body_cut_off_anywhere_keeps_what_came(body: Path) -> None:
 def test_an_answer_tells_its_api_where_nothing_else_does(body: Path) -> None:
     raw = body.read_bytes()
     decoder = decoder_for()
-    found = decoder.feed(raw) + decoder.close()
+    wire_events = decoder.feed(raw) + decoder.close()
     assert decoder.api == body.parent.name
-    assert found == events(PATHS[body.parent.name], raw)
+    assert wire_events == events(PATHS[body.parent.name], raw)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.api)
 @pytest.mark.parametrize("text", ['{"pong": true}', "[]", "7", "", "[" * 5_000])
 def test_every_reader_leaves_alone_what_is_no_answer(provider: Provider, text: str) -> None:
-    found: list[WireEvent] = []
-    assert not provider.new_reader().read(text, text, None, found)
-    assert not found
+    wire_events: list[WireEvent] = []
+    assert not provider.new_reader().read(text, text, None, wire_events)
+    assert not wire_events
 
 
 def test_times_and_tokens_go_to_their_chunk() -> None:
     raw = (CASES / "completions" / "token_ids.body").read_bytes()
     pieces = raw.split(b"\n\n")
-    arrivals = [(10.0 + at, piece + b"\n\n") for at, piece in enumerate(pieces)]
+    arrivals = [(10.0 + index, piece + b"\n\n") for index, piece in enumerate(pieces)]
     part = decode_answer(decoder_for("/v1/completions"), arrivals, started_s=9.0).turn.part("text")
     assert part is not None
     assert part.grade is StreamDetail.TOKEN_IDS
@@ -172,9 +172,9 @@ def test_nothing_raises_and_no_cut_matters(
     assembly.extend(whole)
     decoded = assembly.decoded()
     for part, fault in decoded.faults:
-        found = decoded.turn.part(part)
-        assert found is not None
-        assert 0 <= fault.range.start <= fault.range.end <= len(found.text)
+        faulty_part = decoded.turn.part(part)
+        assert faulty_part is not None
+        assert 0 <= fault.range.start <= fault.range.end <= len(faulty_part.text)
 
 
 @pytest.mark.invariants

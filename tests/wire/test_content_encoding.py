@@ -41,15 +41,15 @@ def unpack(encoding: str, *pieces: bytes, max_bytes: int = 1 << 30) -> tuple[byt
 
 
 def cut(body: bytes, places: list[int]) -> list[bytes]:
-    at = [0, *sorted(min(place, len(body)) for place in places), len(body)]
-    return [body[start:end] for start, end in pairwise(at)]
+    bounds = [0, *sorted(min(position, len(body)) for position in places), len(body)]
+    return [body[start:end] for start, end in pairwise(bounds)]
 
 
 @pytest.mark.parametrize("encoding", PACK)
 def test_a_body_is_unpacked_whole_and_byte_by_byte(encoding: str) -> None:
     packed = PACK[encoding](BODY)
     assert unpack(encoding, packed) == (BODY, "")
-    assert unpack(encoding, *(packed[at : at + 1] for at in range(len(packed)))) == (BODY, "")
+    assert unpack(encoding, *(packed[index : index + 1] for index in range(len(packed)))) == (BODY, "")
 
 
 @pytest.mark.parametrize("encoding", PACK)
@@ -95,8 +95,8 @@ def test_what_is_good_of_bytes_that_came_at_once_does_not_depend_on_how_they_cam
     for _ in range(150):
         first, second = flushed(encoding, dice.randbytes(dice.randint(1, 40)).hex().encode(), b"data: 2\n\n" * 9)
         body = bytearray(first + second)
-        at = dice.randrange(2, len(body))
-        body[at : at + dice.randint(0, 3)] = dice.randbytes(dice.randint(1, 30))
+        start = dice.randrange(2, len(body))
+        body[start : start + dice.randint(0, 3)] = dice.randbytes(dice.randint(1, 30))
         whole, at_once = bytes(body), unpack(encoding, bytes(body))
         assert at_once == unpack(encoding, *(whole[n : n + 1] for n in range(len(whole))))
 
@@ -128,7 +128,7 @@ def test_a_body_that_is_damaged_from_its_start_gives_nothing(encoding: str) -> N
 @pytest.mark.parametrize("encoding", PACK)
 @pytest.mark.parametrize("plain", [b'{"error": "quota"}', b"data: [DONE]\n\n", b" \n{}", BODY])
 def test_a_plain_body_with_a_wrong_header_is_read_as_it_stands(encoding: str, plain: bytes) -> None:
-    for pieces in ([plain], [plain[at : at + 1] for at in range(len(plain))]):
+    for pieces in ([plain], [plain[index : index + 1] for index in range(len(plain))]):
         assert unpack(encoding, *pieces) == (
             plain,
             f"The header declares the body as {encoding}, but it is not compressed; it is read as it is.",
@@ -138,14 +138,14 @@ def test_a_plain_body_with_a_wrong_header_is_read_as_it_stands(encoding: str, pl
 def test_deflate_without_a_header_is_read_too() -> None:
     packed = raw_deflate(BODY)
     assert unpack("deflate", packed) == (BODY, "")
-    assert unpack("deflate", *(packed[at : at + 1] for at in range(len(packed)))) == (BODY, "")
+    assert unpack("deflate", *(packed[index : index + 1] for index in range(len(packed)))) == (BODY, "")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_streams_one_behind_the_other_are_one_body(encoding: str) -> None:
     packed = PACK[encoding](b"one ") + PACK[encoding](b"two")
     assert unpack(encoding, packed) == (b"one two", "")
-    assert unpack(encoding, *(packed[at : at + 1] for at in range(len(packed)))) == (b"one two", "")
+    assert unpack(encoding, *(packed[index : index + 1] for index in range(len(packed)))) == (b"one two", "")
 
 
 def test_encodings_are_taken_off_in_the_reverse_of_their_order() -> None:

@@ -13,8 +13,8 @@ CUTTERS = [NdjsonDecoder, JsonArrayDecoder]
 
 def cut(cutter: type[NdjsonDecoder] | type[JsonArrayDecoder], *pieces: bytes, limit: int = 1_000) -> list[JsonText]:
     decoder = cutter(max_length=limit)
-    found = [text for piece in pieces for text in decoder.feed(piece)]
-    return found + decoder.close()
+    json_texts = [text for piece in pieces for text in decoder.feed(piece)]
+    return json_texts + decoder.close()
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_an_element_that_did_not_end_is_not_complete() -> None:
 
 @pytest.mark.parametrize("cutter", CUTTERS)
 def test_a_text_without_end_is_handed_out_in_pieces(cutter: type[NdjsonDecoder] | type[JsonArrayDecoder]) -> None:
-    found = cut(cutter, *[b'{"a": "' + b"x" * 50] * 9, limit=100)
-    assert max(len(text.raw) for text in found) <= 100
-    assert not found[0].complete
+    json_texts = cut(cutter, *[b'{"a": "' + b"x" * 50] * 9, limit=100)
+    assert max(len(text.raw) for text in json_texts) <= 100
+    assert not json_texts[0].complete
 
 
 @pytest.mark.invariants
@@ -76,4 +76,4 @@ def test_raw_texts_tile_the_stream_and_no_cut_matters(
     whole = cut(cutter, raw, limit=limit)
     assert "".join(text.raw for text in whole) == decode(raw)
     assert cut(cutter, *pieces, limit=limit) == whole
-    assert cut(cutter, *(raw[at : at + 1] for at in range(len(raw))), limit=limit) == whole
+    assert cut(cutter, *(raw[index : index + 1] for index in range(len(raw))), limit=limit) == whole

@@ -20,8 +20,8 @@ CAPTURES = sorted(
 
 def answers(*pieces: bytes, limit: int = 100_000) -> list[CapturedAnswer]:
     decoder = CaptureDecoder(CHAT, max_answer_bytes=limit)
-    found = [answer for piece in pieces for answer in decoder.feed(piece)]
-    return found + decoder.close()
+    captured = [answer for piece in pieces for answer in decoder.feed(piece)]
+    return captured + decoder.close()
 
 
 def chunk(content: str, *, id_: str | None = "a", role: bool = False, finish: str | None = None) -> bytes:
@@ -31,11 +31,11 @@ def chunk(content: str, *, id_: str | None = "a", role: bool = False, finish: st
 
 
 def said(raw: bytes) -> list[str]:
-    found = []
+    said_texts = []
     for answer in answers(raw):
         assert answer.decoded is not None
-        found.append("".join(part.text for part in answer.decoded.turn.parts if part.name == "text"))
-    return found
+        said_texts.append("".join(part.text for part in answer.decoded.turn.parts if part.name == "text"))
+    return said_texts
 
 
 DONE = b"data: [DONE]\n\n"
@@ -46,9 +46,9 @@ def test_no_cut_matters(path: Path) -> None:
     raw = path.read_bytes()
     whole = answers(raw)
     assert whole
-    assert answers(*(raw[at : at + 1] for at in range(len(raw)))) == whole
-    for at in range(0, len(raw) + 1, 3):
-        assert answers(raw[:at], raw[at:]) == whole
+    assert answers(*(raw[index : index + 1] for index in range(len(raw)))) == whole
+    for position in range(0, len(raw) + 1, 3):
+        assert answers(raw[:position], raw[position:]) == whole
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_no_bytes_raise_and_no_cut_matters(pieces: list[bytes]) -> None:
     raw = b"".join(pieces)
     whole = answers(raw)
     assert answers(*pieces) == whole
-    assert answers(*(raw[at : at + 1] for at in range(len(raw)))) == whole
+    assert answers(*(raw[index : index + 1] for index in range(len(raw)))) == whole
     assert [answer.number for answer in whole] == list(range(1, len(whole) + 1))

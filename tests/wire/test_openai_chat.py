@@ -28,8 +28,8 @@ def answer(raw: bytes) -> DecodedTurn:
 
 def events(*pieces: bytes) -> list[WireEvent]:
     decoder = EventStreamDecoder(ChatReader())
-    found = [event for piece in pieces for event in decoder.feed(piece)]
-    return found + decoder.close()
+    wire_events = [event for piece in pieces for event in decoder.feed(piece)]
+    return wire_events + decoder.close()
 
 
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
@@ -47,9 +47,9 @@ def test_a_recorded_body_gives_its_turn(body: Path, *, update_goldens: bool) -> 
 def test_no_cut_matters(body: Path) -> None:
     raw = body.read_bytes()
     whole = events(raw)
-    assert events(*(raw[at : at + 1] for at in range(len(raw)))) == whole
-    for at in range(len(raw) + 1):
-        assert events(raw[:at], raw[at:]) == whole
+    assert events(*(raw[index : index + 1] for index in range(len(raw)))) == whole
+    for position in range(len(raw) + 1):
+        assert events(raw[:position], raw[position:]) == whole
 
 
 @pytest.mark.one_in(3)
@@ -57,8 +57,8 @@ def test_no_cut_matters(body: Path) -> None:
 def test_a_body_cut_off_anywhere_keeps_what_came(body: Path) -> None:
     raw = body.read_bytes()
     whole = {part.name: part.text for part in chat_stream(raw).turn.parts}
-    for at in range(len(raw)):
-        for part in chat_stream(raw[:at]).turn.parts:
+    for end in range(len(raw)):
+        for part in chat_stream(raw[:end]).turn.parts:
             assert part.name.startswith("wire:") or whole.get(part.name, "").startswith(part.text)
 
 
@@ -166,8 +166,10 @@ def test_a_whole_body_that_is_no_answer_has_one_fault(
     generation = decoded.turn.generation
     assert generation is not None
     assert generation.body is BodyState(body)
-    found = generation.error
-    assert (found and (found.phase, found.message)) == (error and (ErrorPhase(error[0]), error[1]))
+    generation_error = generation.error
+    assert (generation_error and (generation_error.phase, generation_error.message)) == (
+        error and (ErrorPhase(error[0]), error[1])
+    )
     assert all(decoded.turn.part(part) for part, _ in decoded.faults)
 
 
@@ -204,9 +206,9 @@ def test_nothing_raises_and_no_cut_matters(pieces: list[bytes]) -> None:
     assembly.extend(whole)
     decoded = assembly.decoded()
     for part, fault in decoded.faults:
-        found = decoded.turn.part(part)
-        assert found is not None
-        assert 0 <= fault.range.start <= fault.range.end <= len(found.text)
+        faulty_part = decoded.turn.part(part)
+        assert faulty_part is not None
+        assert 0 <= fault.range.start <= fault.range.end <= len(faulty_part.text)
     answer(raw)
 
 
@@ -215,9 +217,9 @@ def test_nothing_raises_and_no_cut_matters(pieces: list[bytes]) -> None:
 def test_every_text_comes_through(contents: list[str], *, ascii_only: bool) -> None:
     documents = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in contents]
     lines = [json.dumps(document, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass") for document in documents]
-    found = events(*(b"data: " + line + b"\n\n" for line in lines))
+    wire_events = events(*(b"data: " + line + b"\n\n" for line in lines))
     sent = [json.loads(decode(line))["choices"][0]["delta"]["content"] for line in lines]
-    assert [event.text for event in found if isinstance(event, PartGrew)] == [text for text in sent if text]
+    assert [event.text for event in wire_events if isinstance(event, PartGrew)] == [text for text in sent if text]
 
 
 def test_a_reused_index_is_told_once_for_each_event_that_reuses_it() -> None:

@@ -28,8 +28,8 @@ STREAMS = [
 
 def events(*pieces: bytes, limit: int = 1 << 20) -> list[ServerSentEvent]:
     decoder = SseDecoder(max_event_length=limit)
-    found = [event for piece in pieces for event in decoder.feed(piece)]
-    return found + decoder.close()
+    server_events = [event for piece in pieces for event in decoder.feed(piece)]
+    return server_events + decoder.close()
 
 
 @pytest.mark.parametrize(("stream", "read"), STREAMS)
@@ -40,9 +40,9 @@ def test_a_stream_is_read_as_the_standard_says(stream: bytes, read: list[tuple[s
 @pytest.mark.parametrize("stream", [stream for stream, _ in STREAMS])
 def test_no_cut_matters(stream: bytes) -> None:
     whole = events(stream)
-    assert events(*(stream[at : at + 1] for at in range(len(stream)))) == whole
-    for at in range(len(stream) + 1):
-        assert events(stream[:at], stream[at:]) == whole
+    assert events(*(stream[index : index + 1] for index in range(len(stream)))) == whole
+    for position in range(len(stream) + 1):
+        assert events(stream[:position], stream[position:]) == whole
 
 
 def test_what_is_no_data_is_kept_too() -> None:
@@ -63,10 +63,10 @@ def test_an_event_without_its_empty_line_is_not_complete() -> None:
 
 def test_an_event_over_the_limit_comes_in_pieces() -> None:
     stream = b"data: " + b"x" * 100 + b"\n\ndata: y\n\n"
-    found = events(stream, limit=40)
-    assert [len(event.raw) for event in found] == [40, 40, 28, 9]
-    assert [event.complete for event in found] == [False, False, True, True]
-    assert found == events(*(stream[at : at + 1] for at in range(len(stream))), limit=40)
+    server_events = events(stream, limit=40)
+    assert [len(event.raw) for event in server_events] == [40, 40, 28, 9]
+    assert [event.complete for event in server_events] == [False, False, True, True]
+    assert server_events == events(*(stream[index : index + 1] for index in range(len(stream))), limit=40)
 
 
 @pytest.mark.invariants
@@ -82,7 +82,7 @@ def test_an_event_over_the_limit_comes_in_pieces() -> None:
 )
 def test_raws_tile_every_stream_however_it_is_cut(pieces: list[bytes], limit: int) -> None:
     stream = b"".join(pieces)
-    found = events(*pieces, limit=limit)
-    assert "".join(event.raw for event in found) == decode(stream)
-    assert found == events(stream, limit=limit)
-    assert all(len(event.raw) <= limit for event in found)
+    server_events = events(*pieces, limit=limit)
+    assert "".join(event.raw for event in server_events) == decode(stream)
+    assert server_events == events(stream, limit=limit)
+    assert all(len(event.raw) <= limit for event in server_events)

@@ -26,7 +26,7 @@ from weaklink.inspector.capture.events import (
     TurnStarted,
 )
 from weaklink.inspector.capture.live_parser import FormatChoice, LiveParser
-from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.layers import PartTexts
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.errors import StoreError
@@ -198,7 +198,7 @@ class TailReader:
         if whole is None:
             return
         kept, inspection = whole
-        texts = PlacedTexts(kept)
+        texts = PartTexts(kept)
         for diagnostic in inspection.diagnostics:
             if (
                 diagnostic.rule not in but

@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.chain.grouping import by_cause, with_count
-from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.layers import PartTexts
 from weaklink.inspector.chain.steps import Break, Chain, Status, StepOutcome
 from weaklink.inspector.dataset.record_rewrite import RecordPart, find_slots
 from weaklink.inspector.dataset.samples import ROW_PART
@@ -331,7 +331,7 @@ class TraceInFile(Struct, frozen=True):
         if not inspection.diagnostics:
             return
         known: dict[tuple[int, str], LineIndex] = {}
-        places, fingerprints, texts = self._places, Fingerprints(self.trace), PlacedTexts(self.trace)
+        places, fingerprints, texts = self._places, Fingerprints(self.trace), PartTexts(self.trace)
         for diagnostic in inspection.diagnostics:
             part_key = (diagnostic.location.turn, diagnostic.location.part)
             if part_key not in known:
@@ -355,7 +355,7 @@ class TraceInFile(Struct, frozen=True):
         location = result_location or step.location
         rule = structs.replace(find_rule(broken.code), severity=Severity.ERROR)
         fault = Fault(rule, location.range, f"Broke at step {broken.step}: {broken.message}")
-        diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(self.trace).at(location)
+        diagnostic, text = fault.at(location.turn, location.part), PartTexts(self.trace).at(location)
         fingerprint = Fingerprints(self.trace).of(diagnostic, text, kind=BROKEN)
         return self._checked(diagnostic, LineIndex(text), self._places.of(diagnostic), fingerprint)
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.chain.grouping import grouped
-from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.layers import PartTexts
 from weaklink.inspector.chain.steps import Chain, Status, Step
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -224,7 +224,7 @@ class _PlacedObjects:
     """Diagnostics as JSON values with their turn and part; the line index of a part is built once."""
 
     def __init__(self, trace: Trace) -> None:
-        self._texts = PlacedTexts(trace)
+        self._texts = PartTexts(trace)
         self._lines: dict[tuple[int, str], LineIndex] = {}
 
     def of(self, diagnostic: Diagnostic) -> TraceDiagnosticJson:

@@ -127,18 +127,18 @@ class Fences:
     def __bool__(self) -> bool:
         return bool(self._fences)
 
-    def at(self, place: int) -> Fence | None:
+    def at(self, position: int) -> Fence | None:
         """The fence around a position; None if there is none."""
-        index = bisect_right(self._starts, place) - 1
-        if index < 0 or self._fences[index].range.end <= place:
+        index = bisect_right(self._starts, position) - 1
+        if index < 0 or self._fences[index].range.end <= position:
             return None
         return self._fences[index]
 
 
 def _fences(text: str) -> list[Fence]:
     fences: list[Fence] = []
-    at = 0
-    while (opening := _FENCE.search(text, at)) is not None:
+    position = 0
+    while (opening := _FENCE.search(text, position)) is not None:
         sign = opening[0][:3]
         inner = opening.end() if "\n" in opening[0] else opening.start() + 3
         language = opening[1].casefold() if "\n" in opening[0] or opening.end() == len(text) else ""
@@ -146,25 +146,25 @@ def _fences(text: str) -> list[Fence]:
         if end < 0:
             fences.append(Fence(Range(opening.start(), len(text)), Range(inner, len(text)), language))
             break
-        at = end + 3
-        fences.append(Fence(Range(opening.start(), at), Range(inner, end), language))
+        position = end + 3
+        fences.append(Fence(Range(opening.start(), position), Range(inner, end), language))
     return fences
 
 
-def position_of(text: str, place: Range, previous_end: int, previous: CallPosition) -> CallPosition:
-    """The kind of position in `text` of a call at `place`.
+def position_of(text: str, call_range: Range, previous_end: int, previous: CallPosition) -> CallPosition:
+    """The kind of position in `text` of a call in `call_range`.
 
     `previous` is the position of the last call, which ends at `previous_end` (-1 if there is none). Reads a bounded
     number of characters around the call.
     """
-    first = max(place.start - _WINDOW, 0)
-    before = text[first : place.start]
+    first = max(call_range.start - _WINDOW, 0)
+    before = text[first : call_range.start]
     line = before[before.rfind("\n") + 1 :]
-    after = text[place.end : place.end + _WINDOW]
+    after = text[call_range.end : call_range.end + _WINDOW]
     rest = after.split("\n", 1)[0]
     if _NO_CALL.search(line[-100:]) or _NO_CALL_AFTER.match(after) or _QUOTED_LINE.match(line):
         return CallPosition.NONE
-    if previous_end >= first and _CHAINED.match(text, previous_end, place.start):
+    if previous_end >= first and _CHAINED.match(text, previous_end, call_range.start):
         return previous if previous is not CallPosition.NONE else CallPosition.INLINE
     begins = "\n" in before or first == 0
     if begins and _STATEMENT.match(line):
@@ -189,10 +189,10 @@ def may_count(text: str, heads: Iterable["Head"]) -> bool:
     return False
 
 
-def is_in_sentence(place: Range, text: str) -> bool:
-    """Whether the line of a call at `place` is a sentence about it."""
-    before = text[max(place.start - _WINDOW, 0) : place.start].rsplit("\n", 1)[-1]
-    after = text[place.end : place.end + _WINDOW].split("\n", 1)[0]
+def is_in_sentence(call_range: Range, text: str) -> bool:
+    """Whether the line of a call in `call_range` is a sentence about it."""
+    before = text[max(call_range.start - _WINDOW, 0) : call_range.start].rsplit("\n", 1)[-1]
+    after = text[call_range.end : call_range.end + _WINDOW].split("\n", 1)[0]
     return sum(map(str.isalpha, before + after)) >= _WORDS
 
 
@@ -280,11 +280,11 @@ class ToolNames:
         endings, letters = self._spellings.endings, self._spellings.letters
         heads: list[Head] = []
         for match in _OPENER.finditer(text):
-            at = match.start()
-            if text[max(at - 2, 0) : at] in endings or text[at - 1] in letters:
-                before = self.before(text, at)
+            start = match.start()
+            if text[max(start - 2, 0) : start] in endings or text[start - 1] in letters:
+                before = self.before(text, start)
                 if before is not None:
-                    heads.append(Head(before[0], at, before[1]))
+                    heads.append(Head(before[0], start, before[1]))
         return heads
 
     def occurrences(self, text: str) -> list[tuple[Range, NamedTool]]:
@@ -292,17 +292,17 @@ class ToolNames:
 
         `function` may be directly before a name: it remains of a marker without its special tokens.
         """
-        found: list[tuple[Range, NamedTool]] = []
+        named_ranges: list[tuple[Range, NamedTool]] = []
         is_escaped = "\\_" in text
         for name, tool in self._exact.items():
             if name in text:  # a generator costs more than the search
-                found += ((place, NamedTool(tool, name)) for place in _words(text, name))
+                named_ranges += ((name_range, NamedTool(tool, name)) for name_range in _words(text, name))
             if is_escaped and "_" in name:
                 written = name.replace("_", "\\_")
                 slip = "with escaped underscores"
-                found += ((place, NamedTool(tool, name, slip)) for place in _words(text, written))
-        found.sort(key=_place)
-        return found
+                named_ranges += ((name_range, NamedTool(tool, name, slip)) for name_range in _words(text, written))
+        named_ranges.sort(key=_place)
+        return named_ranges
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and the start of that name."""
@@ -373,19 +373,19 @@ def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
 def _words(text: str, word: str) -> Iterator[Range]:
     """The ranges of a word in a text, except as part of a longer one."""
     end = 0
-    while (at := text.find(word, end)) >= 0:
-        end = at + len(word)
-        is_first = not at or not _is_of_word(text[at - 1]) or text.endswith("function", 0, at)
+    while (start := text.find(word, end)) >= 0:
+        end = start + len(word)
+        is_first = not start or not _is_of_word(text[start - 1]) or text.endswith("function", 0, start)
         if is_first and (end == len(text) or not _is_of_word(text[end])):
-            yield Range(at, end)
+            yield Range(start, end)
 
 
 def _is_of_word(character: str) -> bool:
     return character.isalnum() or character in "_-"
 
 
-def _place(found: tuple[Range, NamedTool]) -> Range:
-    return found[0]
+def _place(occurrence: tuple[Range, NamedTool]) -> Range:
+    return occurrence[0]
 
 
 @lru_cache(maxsize=64)

@@ -108,7 +108,7 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        others = sorted(one for one in self._foreign.signs | self._near.signs if one[0] not in BRACKETS)
+        others = sorted(sign for sign in self._foreign.signs | self._near.signs if sign[0] not in BRACKETS)
         self._signs = (*((bracket, bracket) for bracket in BRACKETS), *others)
 
     def in_text(
@@ -150,12 +150,14 @@ class CallSearch:
 
         `call` runs code in the format's own interpreter, which does not know the offered tools.
         """
-        place, code = call.arguments_range, call.arguments
-        if place is None or not isinstance(code, str) or not offered:
+        code_range, code = call.arguments_range, call.arguments
+        if code_range is None or not isinstance(code, str) or not offered:
             return [], []
-        calls = [_shape(one) for one in attempted_calls(code, _tool_names(offered))]
-        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(calls, code, offered)]
-        return [_call_in_code(one, call, place.start) for one in calls], faults
+        calls = [_shape(attempt) for attempt in attempted_calls(code, _tool_names(offered))]
+        faults = [
+            self._fault_in_code(fault, call).moved(code_range.start) for fault in self._faults(calls, code, offered)
+        ]
+        return [_call_in_code(reported, call, code_range.start) for reported in calls], faults
 
     def _fault_in_code(self, fault: Fault, code: ToolCall) -> Fault:
         """The fault of a call in code; its fix keeps the marker before the code, so it may write only bare JSON."""
@@ -177,18 +179,20 @@ class CallSearch:
         if call.name is not None or call.recovered or not isinstance(text, str) or len(text) != len(call.range):
             return [], []
         calls = self._foreign_in(text, offered)
-        calls += self._shapes_in(text, offered, [one.container for one in calls])
+        calls += self._shapes_in(text, offered, [reported.container for reported in calls])
         calls.sort(key=_place)
-        faults = [self._fault_in_payload(one, offered).moved(start) for one in calls]
-        return [_call_in_code(one, call, start) for one in calls], faults
+        faults = [self._fault_in_payload(reported, offered).moved(start) for reported in calls]
+        return [_call_in_code(reported, call, start) for reported in calls], faults
 
-    def _fault_in_payload(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
-        shape = f"in the syntax of `{found.shape}`" if found.rule is FOREIGN_FORMAT else found.shape
+    def _fault_in_payload(self, reported: _ReportedCall, offered: OfferedTools) -> Fault:
+        shape = f"in the syntax of `{reported.shape}`" if reported.rule is FOREIGN_FORMAT else reported.shape
         message = (
-            f"A call of `{found.call.name}` is written {shape} between the markers of a call, where `{self._own.name}` "
-            "does not read it: a server that reads only this format runs no tool."
+            f"A call of `{reported.call.name}` is written {shape} between the markers of a call, where "
+            f"`{self._own.name}` does not read it: a server that reads only this format runs no tool."
         )
-        return Fault(found.rule, found.call.range, message, self._expected(self._written([found.call], offered)))
+        return Fault(
+            reported.rule, reported.call.range, message, self._expected(self._written([reported.call], offered))
+        )
 
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the texts of JSON strings."""
@@ -201,10 +205,10 @@ class CallSearch:
         def find(name: str | None) -> NamedTool | None:
             return _tool_names(offered).find(name or "")
 
-        found = self._foreign.find(text, find if offered.definitions else None)
-        if not found:
+        foreign = self._foreign.find(text, find if offered.definitions else None)
+        if not foreign:
             return []
-        typed = (structs.replace(call, call=typed_by(call.call, offered).call) for call in found)
+        typed = (structs.replace(call, call=typed_by(call.call, offered).call) for call in foreign)
         return [_foreign(call, find(call.call.name)) for call in typed]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
@@ -213,36 +217,36 @@ class CallSearch:
         attempts = attempted_calls(text, _tool_names(offered), known)
         return [_shape(attempt) for attempt in attempts] if attempts else []
 
-    def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
+    def _faults(self, reported_calls: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
-        for _, group in groupby(found, key=_place):
+        for _, group in groupby(reported_calls, key=_place):
             calls = list(group)
             written = self._written([call.call for call in calls], offered)
             fix = self._fix(calls, text, written)
-            for one in calls:
-                shows_all = len(calls) == 1 or one.rule is FOREIGN_FORMAT
-                alone = written if shows_all else self._written([one.call], offered)
-                faults.append(self._fault(one, fix if one is calls[0] else None, alone))
+            for reported in calls:
+                shows_all = len(calls) == 1 or reported.rule is FOREIGN_FORMAT
+                alone = written if shows_all else self._written([reported.call], offered)
+                faults.append(self._fault(reported, fix if reported is calls[0] else None, alone))
             faults += _invented_result(text, calls[-1].container.end)
         return faults
 
-    def _fault(self, found: _ReportedCall, fix: Fix | None, written: str | None) -> Fault:
-        call = found.call
-        if found.rule is FOREIGN_FORMAT:
+    def _fault(self, reported: _ReportedCall, fix: Fix | None, written: str | None) -> Fault:
+        call = reported.call
+        if reported.rule is FOREIGN_FORMAT:
             message = (
-                f"A call of `{call.name}` is written here in the syntax of `{found.shape}`, but weaklink reads this "
+                f"A call of `{call.name}` is written here in the syntax of `{reported.shape}`, but weaklink reads this "
                 f"model's calls as `{self._own.name}`: a server that reads only `{self._own.name}` runs no tool."
             )
-            hint = f"Serve the model with a parser for `{found.shape}`, or change the prompt that shows this syntax."
+            hint = f"Serve the model with a parser for `{reported.shape}`, or change the prompt that shows this syntax."
         else:
             message = (
-                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: a "
+                f"A call of `{call.name}` is written here {reported.shape}, which `{self._own.name}` does not read: a "
                 f"server that reads only `{self._own.name}` runs no tool."
             )
             hint = self._expected(written)
-            if WITHOUT_TOKENS in found.shape:
+            if WITHOUT_TOKENS in reported.shape:
                 hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn this option off. {hint}"
-        return Fault(found.rule, call.range, message, hint, fix, call=call)
+        return Fault(reported.rule, call.range, message, hint, fix, call=call)
 
     def _with_call_after(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
         """The fault of a near marker, with the call after it that the right marker would open, if there is one.
@@ -259,14 +263,14 @@ class CallSearch:
         if named is None:
             return marker
         call = typed_by(call, offered).call
-        place = call.range.moved(edit.range.end - len(edit.text))
-        place = Range(max(place.start, edit.range.end), place.end)
-        attempted = AttemptedCall(named.name, call.arguments, call.raw_arguments, place, recovered=True)
+        call_range = call.range.moved(edit.range.end - len(edit.text))
+        call_range = Range(max(call_range.start, edit.range.end), call_range.end)
+        attempted = AttemptedCall(named.name, call.arguments, call.raw_arguments, call_range, recovered=True)
         return structs.replace(marker, call=attempted)
 
-    def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
-        call = structs.replace(found.call, is_step=False)
-        message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft."
+    def _draft(self, reported: _ReportedCall, offered: OfferedTools) -> Fault:
+        call = structs.replace(reported.call, is_step=False)
+        message = f"A call of `{call.name}` is written inside reasoning {reported.shape}: it is a draft."
         hint = self._expected(self._written([call], offered))
         return Fault(CALL_INSIDE_REASONING, call.range, message, hint, call=call)
 
@@ -281,17 +285,17 @@ class CallSearch:
 
         None beside words if servers read a reply with words as no call: the fix would help nobody.
         """
-        place = group[0].container
-        outside = text[: place.start] + text[place.end :]
+        container = group[0].container
+        outside = text[: container.start] + text[container.end :]
         is_beside_words = bool(outside.strip()) and "{" not in outside
         if written is None or (self._own.calls_only and is_beside_words):
             return None
-        before = text[max(place.start - _LINE, 0) : place.start]
-        after = text[place.end : place.end + _LINE]
+        before = text[max(container.start - _LINE, 0) : container.start]
+        after = text[container.end : container.end + _LINE]
         lead = "\n" if before.rsplit("\n", 1)[-1] else ""
         tail = "\n" if after.split("\n", 1)[0].strip() else ""
         is_sure = not any(call.is_guess for call in group)
-        return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
+        return Fix((Edit(container, f"{lead}{written}{tail}"),), safe=is_sure)
 
     def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
         """The calls in the own format; None if one of them could not be read, or the format cannot express it.
@@ -316,19 +320,19 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
         return
     end = _RESULT_END.search(text, label.end(), label.end() + _MAX_RESULT_CHARS)
     last = end.start() if end is not None else min(len(text), label.end() + _MAX_RESULT_CHARS)
-    place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
+    result_range = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
     message = "The model writes the result of its own call, but no tool ran: the result is invented."
-    yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")
+    yield Fault(INVENTED_RESULT, result_range, message, "Stop the generation after the call.")
 
 
-def _foreign(found: ForeignCall, named: NamedTool | None) -> _ReportedCall:
-    call, name = found.call, "" if named is None else named.name
+def _foreign(foreign: ForeignCall, named: NamedTool | None) -> _ReportedCall:
+    call, name = foreign.call, "" if named is None else named.name
     is_read = call.valid or call.recovered
     attempted = AttemptedCall(
         name or call.name or "", call.arguments if is_read else None, call.raw_arguments, call.range, is_read
     )
     is_guess = not call.valid or name != call.name
-    return _ReportedCall(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
+    return _ReportedCall(attempted, foreign.whole, FOREIGN_FORMAT, foreign.format.name, is_guess)
 
 
 def _shape(attempt: Attempt) -> _ReportedCall:
@@ -341,8 +345,8 @@ def _shape(attempt: Attempt) -> _ReportedCall:
     return _ReportedCall(call, attempt.container, ATTEMPTED_CALL, f"{attempt.shape}{slip}", is_guess=not is_sure)
 
 
-def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
-    call = found.call
+def _call_in_code(reported: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
+    call = reported.call
     return ToolCall(
         call.name,
         call.arguments if call.recovered else call.raw_arguments,
@@ -363,8 +367,10 @@ def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[F
     kept, alone = list(faults), []
     starts = [fault.range.start for fault in faults]
     for marker in near:
-        at = bisect_left(starts, marker.range.start)
-        index = next((i for i in (at - 1, at) if 0 <= i < len(kept) and _belongs(text, marker, faults[i])), None)
+        following = bisect_left(starts, marker.range.start)
+        index = next(
+            (i for i in (following - 1, following) if 0 <= i < len(kept) and _belongs(text, marker, faults[i])), None
+        )
         if index is None or kept[index] is not faults[index]:
             if not any(_rewrites(fault, marker) for fault in faults):
                 alone.append(marker)
@@ -385,8 +391,8 @@ def _joined(marker: Fault, call: Fault) -> Fault:
     fix = None
     if len(edits) == 1:
         start = min(marker.range.start, edits[0].range.start)
-        place = Range(start, max(edits[0].range.end, marker.range.end))
-        fix = Fix((structs.replace(edits[0], range=place),), safe=False)
+        whole = Range(start, max(edits[0].range.end, marker.range.end))
+        fix = Fix((structs.replace(edits[0], range=whole),), safe=False)
     return structs.replace(marker, call=call.call, fix=fix)
 
 
@@ -443,11 +449,11 @@ def _outside(covered: Sequence[Range], attempts: Iterable[Attempt]) -> Iterable[
     if not covered:
         return attempts
     kept: list[Attempt] = []
-    at = 0
+    index = 0
     for attempt in attempts:
-        while at < len(covered) and covered[at].end <= attempt.range.start:
-            at += 1
-        if at == len(covered) or covered[at].start >= attempt.range.end:
+        while index < len(covered) and covered[index].end <= attempt.range.start:
+            index += 1
+        if index == len(covered) or covered[index].start >= attempt.range.end:
             kept.append(attempt)
     return kept
 

@@ -181,54 +181,54 @@ class Brackets:
         self._budget = 4 * len(text) + _MAX_BRACKETS_CHARS
         self._trials = len(text)
 
-    def value(self, at: int) -> JsonNode | None:
-        """The strict JSON that the bracket at `at` opens, within the limits of `end`; None if it is something else."""
+    def value(self, start: int) -> JsonNode | None:
+        """The strict JSON that the bracket at `start` opens, within the limits of `end`; else None."""
         if self._trials <= 0 or self._budget <= 0:
             return None
-        node, end = read_strict_at(self._text, at, self._limit(at))
+        node, end = read_strict_at(self._text, start, self._limit(start))
         if node is None:
-            self._trials -= end - at
+            self._trials -= end - start
         else:
-            self._budget -= end - at
+            self._budget -= end - start
         return node
 
-    def _limit(self, at: int) -> int:
-        return min(len(self._text), at + min(_MAX_BRACKETS_CHARS, self._budget))
+    def _limit(self, start: int) -> int:
+        return min(len(self._text), start + min(_MAX_BRACKETS_CHARS, self._budget))
 
-    def end(self, at: int) -> int | None:
-        """The end of what the bracket at `at` opens; None if it is not closed soon, or the budget is used up."""
-        text, limit = self._text, self._limit(at)
-        shallow = _SHALLOW.match(text, at, min(limit, at + _MAX_SHALLOW_CHARS))
+    def end(self, start: int) -> int | None:
+        """The end of what the bracket at `start` opens; None if it is not closed soon, or the budget is used up."""
+        text, limit = self._text, self._limit(start)
+        shallow = _SHALLOW.match(text, start, min(limit, start + _MAX_SHALLOW_CHARS))
         if shallow is not None:
-            self._budget -= shallow.end() - at
+            self._budget -= shallow.end() - start
             return shallow.end()
         stack: list[str] = []
-        place = at
-        while (token := _TOKEN.search(text, place, limit)) is not None:
-            sign, place = token[0], token.end()
+        position = start
+        while (token := _TOKEN.search(text, position, limit)) is not None:
+            sign, position = token[0], token.end()
             if sign in _PAIRS:
                 stack.append(_PAIRS[sign])
             elif sign in _STRINGS:
-                place = self._after_string(sign, token.start(), limit)
+                position = self._after_string(sign, token.start(), limit)
             elif sign in ")]}":
                 if sign != stack.pop():
                     break
                 if not stack:
-                    self._budget -= place - at
-                    return place
-        self._budget -= (limit if token is None else place) - at
+                    self._budget -= position - start
+                    return position
+        self._budget -= (limit if token is None else position) - start
         return None
 
-    def _after_string(self, sign: str, at: int, limit: int) -> int:
-        """The end of a string that begins at `at`, or of its quote alone if that is an apostrophe or never closed."""
+    def _after_string(self, sign: str, start: int, limit: int) -> int:
+        """The end of a string from `start` on, or of its quote alone if that is an apostrophe or never closed."""
         text = self._text
-        if text.startswith(sign * 3, at):
-            end = text.find(sign * 3, at + 3, limit)
-            return end + 3 if end >= 0 else at + 3
-        if sign == "'" and text[at - 1 : at].isalnum() and at:
-            return at + 1
-        match = _STRINGS[sign].match(text, at, limit)
-        return match.end() if match is not None else at + 1
+        if text.startswith(sign * 3, start):
+            end = text.find(sign * 3, start + 3, limit)
+            return end + 3 if end >= 0 else start + 3
+        if sign == "'" and text[start - 1 : start].isalnum() and start:
+            return start + 1
+        match = _STRINGS[sign].match(text, start, limit)
+        return match.end() if match is not None else start + 1
 
 
 def may_hold_values(text: str) -> bool:
@@ -251,19 +251,19 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
     named = [match.start() for match in _QUOTED.finditer(text) if names.find(match[1]) is not None]
     if not named:
         return
-    at, ranges = 0, iter(taken)
+    position, ranges = 0, iter(taken)
     skipped = next(ranges, None)
     cuts = 0
-    while (begin := _BEGINS.search(text, at, named[-1] + 1)) is not None:
+    while (begin := _BEGINS.search(text, position, named[-1] + 1)) is not None:
         start = begin.start()
         while skipped is not None and skipped.end <= start:
             skipped = next(ranges, None)
         if skipped is not None and skipped.start <= start:
-            at = skipped.end
+            position = skipped.end
             continue
         strict = brackets.value(start)
         end = brackets.end(start) if strict is None else strict.range.end
-        at = start + 1 if end is None else end
+        position = start + 1 if end is None else end
         if end is None:
             cuts += 1
             end = _cut_end(text, start)
@@ -275,7 +275,7 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
             attempts = list(_calls(nodes[0], payload, 0)) if nodes else []
             for attempt in attempts:
                 attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
-                at = max(at, attempt.range.end)
+                position = max(position, attempt.range.end)
                 yield attempt
 
 
@@ -293,24 +293,24 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
         if before is None or end is None:
             continue
         start, named = before
-        place = Range(match.start(2), end)
-        nodes = read_values(text, place)
+        object_range = Range(match.start(2), end)
+        nodes = read_values(text, object_range)
         value = nodes[0].value() if nodes else None
         if isinstance(value, dict) and value and named.properties.keys() >= value.keys():
             closing = _FENCE_END.match(text, end) if match[1] else None
             first = len(text[max(start - 3, 0) : start].rstrip("`*")) + max(start - 3, 0)
             whole = Range(first, end if closing is None else closing.end())
             read = ReadArguments(Evidence.STRONG, value, guessed=True)
-            yield Attempt(named, Range(start, end), whole, NAME_BEFORE_OBJECT, place.of(text), read)
+            yield Attempt(named, Range(start, end), whole, NAME_BEFORE_OBJECT, object_range.of(text), read)
 
 
-def name_before_object(text: str, at: int) -> re.Match[str] | None:
-    """The end of a name directly before the object that begins at `at`, or before the code fence around it."""
-    first = max(at - _MAX_BEFORE_CHARS, 0)
-    words = text[first:at].rstrip(_BESIDE_NAME)
+def name_before_object(text: str, start: int) -> re.Match[str] | None:
+    """The end of a name directly before the object that begins at `start`, or before the code fence around it."""
+    first = max(start - _MAX_BEFORE_CHARS, 0)
+    words = text[first:start].rstrip(_BESIDE_NAME)
     before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
     for part in dict.fromkeys((before, words)):
-        match = _NAME_BEFORE.match(text, first + len(part) - 1, at + 1) if part else None
+        match = _NAME_BEFORE.match(text, first + len(part) - 1, start + 1) if part else None
         if match is not None:
             return match
     return None
@@ -373,7 +373,7 @@ def _named_object(node: JsonNode, payload: _Payload) -> list[Attempt]:
         named = payload.names.find(member.value.scalar)
         if named is None:
             continue
-        arguments = next((found for key in _ARGUMENT_KEYS if (found := node.member(key)) is not None), None)
+        arguments = next((argument for key in _ARGUMENT_KEYS if (argument := node.member(key)) is not None), None)
         shape = f"as JSON with `{key}`"
         if arguments is not None:
             attempt = _with_arguments(named, node, arguments.value, payload, f"{shape} and `{arguments.key}`")
@@ -406,14 +406,14 @@ def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
         named = payload.names.find(member.key)
         if named is None or member.value.kind is not JsonKind.OBJECT:
             return []
-        place = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
+        call_range = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
         attempt = _with_arguments(named, node, member.value, payload, "as JSON with the tool's name as a key")
         read = attempt.read() if attempt is not None else None
         if attempt is None or read is None or read.evidence is not Evidence.STRONG:
             return []
         if not read.values and named.has_required:
             return []
-        attempt.range, attempt.arguments = place, read._replace(guessed=True)
+        attempt.range, attempt.arguments = call_range, read._replace(guessed=True)
         attempts.append(attempt)
     return attempts
 
@@ -427,15 +427,15 @@ def _with_arguments(
         words = value.scalar if value.kind is JsonKind.STRING else None
         if not words and value.kind is not JsonKind.NULL:
             return None
-        found = ReadArguments(Evidence.MEDIUM, None, guessed=True)
-        return Attempt(named, node.range, node.range, shape, raw, found)
+        read = ReadArguments(Evidence.MEDIUM, None, guessed=True)
+        return Attempt(named, node.range, node.range, shape, raw, read)
     is_schema = isinstance(arguments.get("properties"), dict) and "properties" not in named.properties
     if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
     guess = guessed or bool(named.slip) or not (payload.is_strict or is_strict(payload.text, node.range))
-    found = ReadArguments(evidence, arguments, guess)
-    return Attempt(named, node.range, node.range, shape, raw, found)
+    read = ReadArguments(evidence, arguments, guess)
+    return Attempt(named, node.range, node.range, shape, raw, read)
 
 
 def _object_of(node: JsonNode) -> dict[str, Json] | None:
@@ -449,9 +449,9 @@ def _object_of(node: JsonNode) -> dict[str, Json] | None:
 def python_calls(text: str, heads: Iterable[Head], brackets: Brackets) -> Iterator[Attempt]:
     """The calls in `text` of a tool's name with arguments in parentheses, in order; `heads` are the names."""
     end = 0
-    for start, at, named in heads:
+    for start, opening, named in heads:
         if start >= end:
-            attempt = _read_at(text, start, at, named, brackets)
+            attempt = _read_at(text, start, opening, named, brackets)
             if attempt is not None:
                 end = attempt.range.end
                 yield attempt
@@ -468,12 +468,12 @@ def named_lists(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Att
 
 def call_in_string(text: str, names: ToolNames) -> tuple[NamedTool, Attempt] | None:
     """The call that a whole string consists of; its range counts from the beginning of the string."""
-    at = text.find("(")
-    found = names.before(text, at) if at > 0 else None
-    if found is None or text[: found[0]].strip(" \n`\"'["):
+    opening = text.find("(")
+    head = names.before(text, opening) if opening > 0 else None
+    if head is None or text[: head[0]].strip(" \n`\"'["):
         return None
-    attempt = _read_at(text, found[0], at, found[1], Brackets(text))
-    return None if attempt is None else (found[1], attempt)
+    attempt = _read_at(text, head[0], opening, head[1], Brackets(text))
+    return None if attempt is None else (head[1], attempt)
 
 
 def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Brackets) -> Attempt | None:
@@ -491,8 +491,8 @@ def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Bra
     return attempt
 
 
-def _attempt(named: NamedTool, written: str, place: Range, shape: str) -> Attempt:
-    return Attempt(named, place, place, shape, written, partial(_read_arguments, written, named))
+def _attempt(named: NamedTool, written: str, call_range: Range, shape: str) -> Attempt:
+    return Attempt(named, call_range, call_range, shape, written, partial(_read_arguments, written, named))
 
 
 def _read_arguments(written: str, named: NamedTool) -> ReadArguments:
@@ -555,7 +555,7 @@ def _by_order(positional: list[Parameter], keywords: list[Parameter], named: Nam
     order = list(named.properties)
     if len(positional) > len(order):
         return None
-    written = [f"{name}={one.text}" for name, one in zip(order, positional, strict=False)]
+    written = [f"{name}={parameter.text}" for name, parameter in zip(order, positional, strict=False)]
     written += (f"{keyword.name}={keyword.text}" for keyword in keywords)
     call = read_calls(f"f({', '.join(written)})").calls[0]
     return call.arguments if isinstance(call.arguments, dict) else None
@@ -563,17 +563,17 @@ def _by_order(positional: list[Parameter], keywords: list[Parameter], named: Nam
 
 def tag_calls(text: str, names: ToolNames) -> Iterator[Attempt]:
     """The calls in tags of tools' names, in order."""
-    at = 0
-    while (opener := _OPENER.search(text, at)) is not None:
-        at = opener.end()
+    position = 0
+    while (opener := _OPENER.search(text, position)) is not None:
+        position = opener.end()
         named = names.find(opener[1])
         if named is None:
             continue
         closer = f"</{opener[1]}>"
-        end = text.find(closer, at, at + _MAX_TAG_CHARS)
+        end = text.find(closer, position, position + _MAX_TAG_CHARS)
         attempt = None if end < 0 else _attempt_tag_calls(named, text, opener, end, end + len(closer))
         if attempt is not None:
-            at = attempt.range.end
+            position = attempt.range.end
             yield attempt
 
 
@@ -582,10 +582,10 @@ def _attempt_tag_calls(named: NamedTool, text: str, opener: re.Match[str], inner
     arguments = _in_json(inner) if inner.lstrip()[:1] == "{" else _in_tags(inner, named)
     if not arguments or not named.knows(arguments):
         return None
-    place = Range(opener.start(), end)
+    call_range = Range(opener.start(), end)
     shape = f"in tags `<{opener[1]}>`"
-    found = ReadArguments(Evidence.STRONG, arguments, guessed=True)
-    return Attempt(named, place, place, shape, inner.strip(), found)
+    read = ReadArguments(Evidence.STRONG, arguments, guessed=True)
+    return Attempt(named, call_range, call_range, shape, inner.strip(), read)
 
 
 def _in_json(inner: str) -> dict[str, Json] | None:
@@ -596,29 +596,29 @@ def _in_json(inner: str) -> dict[str, Json] | None:
 
 def _in_tags(inner: str, named: NamedTool) -> dict[str, Json] | None:
     """The arguments of one tag each; None if there is anything else."""
-    found = arguments_in_tags(inner, 0, named)
-    return found[0] if found is not None and not inner[found[1] :].strip() else None
+    read = arguments_in_tags(inner, 0, named)
+    return read[0] if read is not None and not inner[read[1] :].strip() else None
 
 
-def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, Json], int] | None:
-    """The arguments in consecutive tags from `at` on, one tag each, and the end of the last; None if there are none."""
+def arguments_in_tags(text: str, start: int, named: NamedTool) -> tuple[dict[str, Json], int] | None:
+    """The arguments in consecutive tags from `start` on, one tag each, and their end; None if there are none."""
     parameters: list[Parameter] = []
-    end = at
+    end = start
     while (child := _CHILD.match(text, end)) is not None:
         closer = f"</{child[1]}>"
         last = text.find(closer, child.end(), child.end() + _MAX_TAG_CHARS)
         if last < 0:
             break
-        parameters.append(Parameter(child[1], text[child.end() : last], Range(child.end() - at, last - at)))
+        parameters.append(Parameter(child[1], text[child.end() : last], Range(child.end() - start, last - start)))
         end = last + len(closer)
-    values = typed_values(parameters, named, text[at:end]) if parameters else None
+    values = typed_values(parameters, named, text[start:end]) if parameters else None
     return (values, end) if values is not None else None
 
 
 def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
     """The values of arguments written as plain text, by the types of the tool's parameters."""
     arguments: Json = {parameter.name: parameter.text for parameter in parameters}
-    place = Range(0, len(written))
-    call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))
-    found = typed(call, named.tool.parameters).call.arguments
-    return found if isinstance(found, dict) else None
+    whole = Range(0, len(written))
+    call = ToolCall(named.name, arguments, written, valid=True, range=whole, parameters=tuple(parameters))
+    values = typed(call, named.tool.parameters).call.arguments
+    return values if isinstance(values, dict) else None

@@ -120,16 +120,16 @@ def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> li
     firsts = [first for syntax in syntaxes if (first := syntax.first(text, quoted=quoted)) is not None]
     if not firsts:
         return []
-    at, dialect = min(firsts, key=lambda first: first[0])
-    return _calls(text, _opener_before(text, at, dialect), dialect)
+    sign_start, dialect = min(firsts, key=lambda first: first[0])
+    return _calls(text, _opener_before(text, sign_start, dialect), dialect)
 
 
-def _opener_before(text: str, at: int, dialect: Format) -> int:
-    """The start of the marker that opens the call whose sign is at `at`, else `at`."""
-    first = max(at - _MAX_OPENER_CHARS, 0)
+def _opener_before(text: str, sign_start: int, dialect: Format) -> int:
+    """The start of the marker that opens the call whose sign is at `sign_start`, else `sign_start`."""
+    first = max(sign_start - _MAX_OPENER_CHARS, 0)
     return min(
-        (begin for opener in markers_of(dialect).call_openers if (begin := text.rfind(opener, first, at)) >= 0),
-        default=at,
+        (begin for opener in markers_of(dialect).call_openers if (begin := text.rfind(opener, first, sign_start)) >= 0),
+        default=sign_start,
     )
 
 
@@ -145,12 +145,12 @@ def read_in(text: str, dialect: Format) -> Assembler:
     return assembler
 
 
-def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
-    """The calls of a text from `at` on in `dialect` that name a tool; one in open reasoning is no part of a run."""
-    assembler = read_in(text[at:], dialect)
+def _calls(text: str, start: int, dialect: Format) -> list[ForeignCall]:
+    """The calls of a text from `start` on in `dialect` that name a tool; one in open reasoning is no part of a run."""
+    assembler = read_in(text[start:], dialect)
     runs = _runs(assembler.spans)
     return [
-        ForeignCall(_moved(call, at), runs.get(call.span, call.range).moved(at), dialect)
+        ForeignCall(_moved(call, start), runs.get(call.span, call.range).moved(start), dialect)
         for call in assembler.calls
         if call.name and len(call.range)
     ]
@@ -159,7 +159,7 @@ def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
 def _runs(spans: Sequence[Span]) -> dict[int, Range]:
     """For the index of each call's span, the run of calls and their markup that it is part of."""
     runs: dict[int, Range] = {}
-    for _, group in groupby(enumerate(spans), key=lambda one: one[1].kind in _PARTS_OF_CALLS):
+    for _, group in groupby(enumerate(spans), key=lambda numbered_span: numbered_span[1].kind in _PARTS_OF_CALLS):
         run = list(group)
         while run and run[-1][1].kind is SpanKind.MARKUP and run[-1][1].label.startswith(_TURN):
             run.pop()
@@ -169,8 +169,8 @@ def _runs(spans: Sequence[Span]) -> dict[int, Range]:
     return runs
 
 
-def _moved(call: ToolCall, at: int) -> ToolCall:
-    return msgspec.structs.replace(call, range=call.range.moved(at)) if at else call
+def _moved(call: ToolCall, distance: int) -> ToolCall:
+    return msgspec.structs.replace(call, range=call.range.moved(distance)) if distance else call
 
 
 @lru_cache(maxsize=64)
@@ -193,7 +193,7 @@ def _alike(first: str, syntaxes: list[tuple[str, _CallSyntax]]) -> _CallSyntaxes
     literal = _common_beginning(list(map(literal_beginning, patterns)))
     rarest = {rarest_sign(literals_of(pattern)) for pattern in patterns}
     sign = rarest.pop() if len(rarest) == 1 else rarest_sign([literal])
-    return _CallSyntaxes(sign, literal, re.compile(_any_of(first, patterns)), tuple(one for _, one in syntaxes))
+    return _CallSyntaxes(sign, literal, re.compile(_any_of(first, patterns)), tuple(syntax for _, syntax in syntaxes))
 
 
 @lru_cache(maxsize=64)
@@ -220,7 +220,7 @@ def rarest_sign(literals: Sequence[str]) -> str:
     The search for a character is several times as fast as for a word.
     """
     together = "".join(literals)
-    signs = (one for one in together if not (one.isalnum() or one in _IN_PROSE))
+    signs = (sign for sign in together if not (sign.isalnum() or sign in _IN_PROSE))
     longest = max(literals, key=len)
     return next(filter(together.__contains__, BRACKETS), next(signs, longest))
 
@@ -260,11 +260,11 @@ class NearMarkers:
         self._openers, self._bare, self._headers = markers.call_openers, markers.bare_calls, markers.headers
         self._cuts = _cut_openers(self._openers)
         self._stems = _stems(self._openers)
-        self._markers = tuple(sorted(one for one in markers.all if len(one) > _MAX_BRACKET_CHARS))
+        self._markers = tuple(sorted(marker for marker in markers.all if len(marker) > _MAX_BRACKET_CHARS))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
-        signs = (one for one, _ in (*self._stems, *self._headers))
+        signs = (sign for sign, _ in (*self._stems, *self._headers))
         self.signs = frozenset((rarest_sign([sign]), sign) for sign in signs) | _first_signs(self._cuts)
         """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
 
@@ -293,8 +293,8 @@ class NearMarkers:
             message = f"The stream ends within {shown(cut)}, which begins like a call, but is none."
         else:
             return None
-        place = Range(len(text) - len(cut), len(text))
-        return Fault(NEAR_MARKER, place, message, "Raise the output token limit.")
+        cut_range = Range(len(text) - len(cut), len(text))
+        return Fault(NEAR_MARKER, cut_range, message, "Raise the output token limit.")
 
     def _last_opener(self, text: str) -> str:
         """The end of the text from a whole opener on; `""` if there is none, or a sentence only names it."""
@@ -303,15 +303,19 @@ class NearMarkers:
             (beginning for beginning in self._beginnings if _is_distinctive(beginning) and written.endswith(beginning)),
             "",
         )
-        at = len(written) - len(opener)
-        return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
+        start = len(written) - len(opener)
+        return text[start:] if opener and text[start - 1 : start] not in _BEFORE_MENTIONS else ""
 
     def _cut_header(self, text: str) -> str:
         """The end of the text from a marker on whose header it cuts off; `""` if there is none."""
         for marker, ahead in self._headers:
-            at = text.rfind(marker, max(len(text) - ahead.longest - len(marker), 0))
-            if at >= 0 and ahead.cut_short.match(text, at + len(marker)) is not None and not is_quoted(text, at):
-                return text[at:]
+            start = text.rfind(marker, max(len(text) - ahead.longest - len(marker), 0))
+            if (
+                start >= 0
+                and ahead.cut_short.match(text, start + len(marker)) is not None
+                and not is_quoted(text, start)
+            ):
+                return text[start:]
         return ""
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
@@ -328,34 +332,37 @@ class NearMarkers:
         stems = self._stems if barred is None else ()
         present = [(text.find(stem), stem, opener) for stem, opener in stems if stem in text]
         reported: set[str] = set()
-        for at, stem, opener in sorted(present):
-            if at >= end or opener in reported or is_quoted(text, at):
+        for start, stem, opener in sorted(present):
+            if start >= end or opener in reported or is_quoted(text, start):
                 continue
-            word = _found(_WORD, text, at)
+            word = _found(_WORD, text, start)
             if any(word.startswith(marker) for marker in self._markers) or self._begins_another(word, opener):
                 continue
-            near = self._near_tag(text, at, stem, opener)
+            near = self._near_tag(text, start, stem, opener)
             reported.add(opener)
-            if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in faults):
-                faults.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
+            if not any(fault.range.start < start + len(near) and start < fault.range.end for fault in faults):
+                faults.append(self._near(Range(start, start + len(near)), near, self._meant(near, opener)))
         return faults
 
-    def _near(self, place: Range, near: str, marker: str) -> Fault:
+    def _near(self, near_range: Range, near: str, marker: str) -> Fault:
         message = f"{shown(near)} is nearly `{marker}`, but not that marker; it is read as text here."
-        fix = Fix((Edit(place, marker),), safe=False) if marker.startswith(self._beginnings) else None
-        return Fault(NEAR_MARKER, place, message, f"Write `{marker}` if you meant a call.", fix)
+        fix = Fix((Edit(near_range, marker),), safe=False) if marker.startswith(self._beginnings) else None
+        return Fault(NEAR_MARKER, near_range, message, f"Write `{marker}` if you meant a call.", fix)
 
-    def _near_tag(self, text: str, at: int, stem: str, opener: str) -> str:
-        """The text at `at` in place of a marker: up to as many closing signs as `opener` has after its stem."""
-        end = at + len(stem)
+    def _near_tag(self, text: str, start: int, stem: str, opener: str) -> str:
+        """The text at `start` in place of a marker: up to as many closing signs as `opener` has after its stem."""
+        end = start + len(stem)
         for _ in range(max(1, sum(opener.count(sign, len(stem)) for sign in ">]"))):
             end += len(_found(_TAG_END, text, end))
-        return text[at:end]
+        return text[start:end]
 
     def _meant(self, near: str, opener: str) -> str:
         """The marker that was meant: `opener`, or the most similar one of those that open calls, or close anything."""
         alike = [marker for marker in self._markers if "/" in marker] if "/" in near else self._beginnings
-        return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one.lower(), near.lower()).ratio())
+        return max(
+            (opener, *sorted(alike)),
+            key=lambda candidate: SequenceMatcher(None, candidate.lower(), near.lower()).ratio(),
+        )
 
     def _begins_another(self, word: str, opener: str) -> bool:
         return not opener.startswith(word) and any(marker.startswith(word) for marker in self._markers)
@@ -370,8 +377,8 @@ class NearMarkers:
         return text[text.index(value) :] if is_cut else ""
 
 
-def _found(sign: re.Pattern[str], text: str, at: int) -> str:
-    match = sign.match(text, at)
+def _found(sign: re.Pattern[str], text: str, start: int) -> str:
+    match = sign.match(text, start)
     return match[0] if match is not None else ""
 
 
@@ -384,7 +391,10 @@ def _is_distinctive(beginning: str) -> bool:
 
 def _first_signs(beginnings: Sequence[str]) -> frozenset[tuple[str, str]]:
     """For each opener's beginning, a pair for its first character that is not part of a word."""
-    firsts = (next(one for one in beginning if not (one.isalnum() or one == " ")) for beginning in beginnings)
+    firsts = (
+        next(character for character in beginning if not (character.isalnum() or character == " "))
+        for beginning in beginnings
+    )
     return frozenset((first, first) for first in firsts)
 
 
@@ -422,6 +432,6 @@ def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(filter(_is_distinctive, beginnings), key=lambda beginning: (-len(beginning), beginning)))
 
 
-def is_quoted(text: str, at: int) -> bool:
-    """Whether the position `at` is in a code fence that it does not open itself, or directly after a backtick."""
-    return bool(text.count(_FENCE, 0, at) & 1) or text[at - 1 : at] == "`"
+def is_quoted(text: str, position: int) -> bool:
+    """Whether the `position` is in a code fence that it does not open itself, or directly after a backtick."""
+    return bool(text.count(_FENCE, 0, position) & 1) or text[position - 1 : position] == "`"

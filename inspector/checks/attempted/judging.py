@@ -36,12 +36,12 @@ def judged_attempts(text: str, attempts: list[Attempt]) -> list[Attempt]:
     previous, previous_end = CallPosition.NONE, -1
     may_count = False
     for attempt in attempts:
-        place = attempt.container
-        attempt.position = position_of(text, place, previous_end, previous)
+        container = attempt.container
+        attempt.position = position_of(text, container, previous_end, previous)
         if attempt.position is CallPosition.NONE and attempt.shape.endswith(WITHOUT_TOKENS):
             attempt.position = CallPosition.INLINE  # the text before the removed tokens is now directly before the call
         previous = attempt.position
-        previous_end = place.end
+        previous_end = container.end
         may_count = may_count or previous > CallPosition.INLINE
     fences = Fences(text)
     if not (may_count or fences or any(map(_may_be_inline, attempts))):
@@ -78,19 +78,19 @@ def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> bool:
 
 def _holds_only_calls(text: str, fence: Fence, attempts: Sequence[Attempt]) -> bool:
     pieces: list[str] = []
-    at = fence.inner.start
+    position = fence.inner.start
     for attempt in attempts:
-        pieces += (text[at : attempt.container.start], "\0")
-        at = max(at, attempt.container.end)
-    rest = "".join([*pieces, text[at : fence.inner.end]])
+        pieces += (text[position : attempt.container.start], "\0")
+        position = max(position, attempt.container.end)
+    rest = "".join([*pieces, text[position : fence.inner.end]])
     if _OTHER_CODE.search(rest):
         return False
     return all("\0" in line or _HARMLESS_LINE.fullmatch(line) for line in rest.split("\n"))
 
 
-def _is_alone(text: str, place: Range) -> bool:
-    before, after = _ALONE_BEFORE.match(text), _ALONE_AFTER.match(text, place.end)
-    return before is not None and before.end() >= place.start and after is not None and after.end() == len(text)
+def _is_alone(text: str, container: Range) -> bool:
+    before, after = _ALONE_BEFORE.match(text), _ALONE_AFTER.match(text, container.end)
+    return before is not None and before.end() >= container.start and after is not None and after.end() == len(text)
 
 
 class _Defined:

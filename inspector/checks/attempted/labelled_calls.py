@@ -98,9 +98,9 @@ class _Name(Struct, frozen=True):
     range: Range
     named: NamedTool
 
-    def attempt(self, place: Range, whole: Range, shape: str, raw: str, values: dict[str, Json]) -> Attempt:
-        """The call at a place; a rewrite replaces the `whole` range."""
-        return Attempt(self.named, place, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
+    def attempt(self, call_range: Range, whole: Range, shape: str, raw: str, values: dict[str, Json]) -> Attempt:
+        """The call in a range; a rewrite replaces the `whole` range."""
+        return Attempt(self.named, call_range, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
 
     def has_other(self, parameter: str, known: Collection[str]) -> bool:
         """Whether this is a parameter of the tool that is not in `known`: a call has each parameter once."""
@@ -135,14 +135,14 @@ def labelled_calls(
 
     This includes calls within a sentence: their position is judged later.
     """
-    at = 0
-    for place, named in names:
-        if place.start < at or not named.properties:
+    end = 0
+    for name_range, named in names:
+        if name_range.start < end or not named.properties:
             continue
-        name = _Name(text, place, named)
+        name = _Name(text, name_range, named)
         attempt = _in_attributes(name) or _after_glue(name, brackets)
         if attempt is not None:
-            at = attempt.range.end
+            end = attempt.range.end
             yield attempt
 
 
@@ -161,8 +161,8 @@ def _in_attributes(name: _Name) -> Attempt | None:
         return None
     closer = f"</{name.range.of(text)}>"
     last = written.end() + (len(closer) if text.startswith(closer, written.end()) else 0)
-    place = Range(start - 1, last)
-    return name.attempt(place, place, _IN_ATTRIBUTES, written[0].rstrip("/> ").strip(), values)
+    tag_range = Range(start - 1, last)
+    return name.attempt(tag_range, tag_range, _IN_ATTRIBUTES, written[0].rstrip("/> ").strip(), values)
 
 
 def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
@@ -170,38 +170,38 @@ def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
     text, end = name.text, name.range.end
     if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
         return None
-    at, limit = end, min(len(text), end + _MAX_GLUE_CHARS)
-    while at < limit and text.count("\n", end, at) <= _MAX_LINE_ENDS:
-        attempt = _labelled(name, at, _arguments_at(name, at, brackets))
-        between = _GLUE.match(text, at, limit) if attempt is None else None
+    position, limit = end, min(len(text), end + _MAX_GLUE_CHARS)
+    while position < limit and text.count("\n", end, position) <= _MAX_LINE_ENDS:
+        attempt = _labelled(name, position, _arguments_at(name, position, brackets))
+        between = _GLUE.match(text, position, limit) if attempt is None else None
         if between is None:
             return attempt
-        at = between.end()
+        position = between.end()
     return None
 
 
-def _arguments_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
-    """The arguments that begin at `at`, and their end."""
+def _arguments_at(name: _Name, start: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
+    """The arguments that begin at `start`, and their end."""
     text, end = name.text, name.range.end
-    sign = text[at]
+    sign = text[start]
     if sign == "{":
-        return _object_at(name, at, brackets) if _OBJECT.match(text, at) else None
+        return _object_at(name, start, brackets) if _OBJECT.match(text, start) else None
     if sign == "<":
-        return _tags_at(name, at)
-    if at == end:
+        return _tags_at(name, start)
+    if start == end:
         return None
-    pairs = _pairs_at(name, at) if sign.isalpha() or sign == "_" else None
-    if pairs is None and text[at - 1] == "\n" and _LABELS_ARGUMENTS.search(text, end, at):
-        return _lines_at(name, at)
+    pairs = _pairs_at(name, start) if sign.isalpha() or sign == "_" else None
+    if pairs is None and text[start - 1] == "\n" and _LABELS_ARGUMENTS.search(text, end, start):
+        return _lines_at(name, start)
     return pairs
 
 
-def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -> Attempt | None:
-    """The call with the arguments `found` at `at` (with their end); None if the tool does not have them."""
-    if found is None or not name.knows(found[0]):
+def _labelled(name: _Name, start: int, arguments: tuple[dict[str, Json], int] | None) -> Attempt | None:
+    """The call with the `arguments` at `start` (with their end); None if the tool does not have them."""
+    if arguments is None or not name.knows(arguments[0]):
         return None
-    values, end = found
-    bare = _bare_call(name, at)
+    values, end = arguments
+    bare = _bare_call(name, start)
     lead = _lead(name)
     if bare is not None:
         shape = f"in the syntax of `{bare.format}` {WITHOUT_TOKENS}"
@@ -211,7 +211,7 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
         shape = _UNDER_LABELS
     closers = _CLOSERS.match(name.text, end)
     whole = Range(name.range.start - lead, end if closers is None else closers.end())
-    return name.attempt(Range(name.range.start, end), whole, shape, name.text[at:end].strip(), values)
+    return name.attempt(Range(name.range.start, end), whole, shape, name.text[start:end].strip(), values)
 
 
 def _lead(name: _Name) -> int:
@@ -224,72 +224,78 @@ def _lead(name: _Name) -> int:
     return next((len(line[start:].lstrip()) for start in starts if _is_lead(line, start)), 0)
 
 
-def _is_lead(line: str, at: int) -> bool:
-    """Whether everything on a line from `at` on may precede the name of a call."""
-    while at < len(line):
-        token = _LEAD.match(line, at)
+def _is_lead(line: str, position: int) -> bool:
+    """Whether everything on a line from `position` on may precede the name of a call."""
+    while position < len(line):
+        token = _LEAD.match(line, position)
         if token is None:
             return False
-        at = token.end()
+        position = token.end()
     return True
 
 
-def _object_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
+def _object_at(name: _Name, start: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
     """An object, except directly after a name with nothing before it, which `named_objects` finds."""
     before = name.text[name.range.start - _lead(name) : name.range.start].strip(_BESIDE)
-    direct = call_shapes.name_before_object(name.text, at)
+    direct = call_shapes.name_before_object(name.text, start)
     is_direct = direct is not None and direct.start() + 1 == name.range.end
-    is_other = before or not is_direct or _bare_call(name, at) is not None
-    end = brackets.end(at) if is_other else None
-    nodes = read_values(name.text, Range(at, end)) if end is not None else ()
+    is_other = before or not is_direct or _bare_call(name, start) is not None
+    end = brackets.end(start) if is_other else None
+    nodes = read_values(name.text, Range(start, end)) if end is not None else ()
     value = nodes[0].value() if nodes else None
     return (value, end) if isinstance(value, dict) and end is not None else None
 
 
-def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+def _tags_at(name: _Name, start: int) -> tuple[dict[str, Json], int] | None:
     """The arguments of one tag each, `<a>1</a>` or `<parameter name="a">1</parameter>`, and their end."""
-    child = _CHILD.match(name.text, at)
+    child = _CHILD.match(name.text, start)
     if child is not None:
-        return call_shapes.arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
+        return (
+            call_shapes.arguments_in_tags(name.text, start, name.named) if child[1] in name.named.properties else None
+        )
     parameters: dict[str, Parameter] = {}
-    end = at
+    end = start
     while (opener := _PARAMETER.match(name.text, end)) is not None and name.has_other(opener[2], parameters):
         closer = f"</{opener[1]}>"
         last = name.text.find(closer, opener.end(), opener.end() + _MAX_VALUE_CHARS)
         if last < 0:
             break
-        place = Range(opener.end(), last)
-        parameters[opener[2]] = Parameter(opener[2], place.of(name.text), place.moved(-at))
+        value_range = Range(opener.end(), last)
+        parameters[opener[2]] = Parameter(opener[2], value_range.of(name.text), value_range.moved(-start))
         end = last + len(closer)
-    return _typed(name, at, end, parameters)
+    return _typed(name, start, end, parameters)
 
 
-def _pairs_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+def _pairs_at(name: _Name, start: int) -> tuple[dict[str, Json], int] | None:
     """The arguments `a=1, b="2"` up to the end of a line, and their end."""
     parameters: dict[str, Parameter] = {}
-    end = at
+    end = start
     while (pair := _PAIR.match(name.text, end)) is not None and name.has_other(pair[1], parameters):
-        parameters[pair[1]] = Parameter(pair[1], _unquoted(pair[2]), Range(*pair.span(2)).moved(-at))
+        parameters[pair[1]] = Parameter(pair[1], _unquoted(pair[2]), Range(*pair.span(2)).moved(-start))
         end = pair.end()
-    return _typed(name, at, end, parameters) if _LINE_ENDS.match(name.text, end) else None
+    return _typed(name, start, end, parameters) if _LINE_ENDS.match(name.text, end) else None
 
 
-def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+def _lines_at(name: _Name, start: int) -> tuple[dict[str, Json], int] | None:
     """The arguments of one line each, and their end; None if a line describes a parameter."""
     parameters: dict[str, Parameter] = {}
-    end = last = at
+    end = last = start
     while (line := _LINE.match(name.text, end)) is not None and name.has_other(line[1], parameters):
         written = line[2].rstrip()
         if len(written) > _MAX_VALUE_CHARS or _DESCRIBES.match(written):
             return None
-        parameters[line[1]] = Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-at))
+        parameters[line[1]] = Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-start))
         end, last = line.end(), line.end(2)
-    return _typed(name, at, last, parameters)
+    return _typed(name, start, last, parameters)
 
 
-def _typed(name: _Name, at: int, end: int, parameters: Mapping[str, Parameter]) -> tuple[dict[str, Json], int] | None:
-    """The values of arguments written from `at` to `end`, and `end`; None if there are none."""
-    values = call_shapes.typed_values(tuple(parameters.values()), name.named, name.text[at:end]) if parameters else None
+def _typed(
+    name: _Name, start: int, end: int, parameters: Mapping[str, Parameter]
+) -> tuple[dict[str, Json], int] | None:
+    """The values of arguments written from `start` to `end`, and `end`; None if there are none."""
+    values = (
+        call_shapes.typed_values(tuple(parameters.values()), name.named, name.text[start:end]) if parameters else None
+    )
     return None if values is None else (values, end)
 
 
@@ -303,9 +309,9 @@ def _unquoted(written: str) -> str:
         return written[1:-1]
 
 
-def _bare_call(name: _Name, at: int) -> _BareCall | None:
-    """The format whose calls look like this without special tokens, for arguments that begin at `at`."""
-    between = _NUMBER.sub("0", name.text[name.range.end : at])
+def _bare_call(name: _Name, start: int) -> _BareCall | None:
+    """The format whose calls look like this without special tokens, for arguments that begin at `start`."""
+    between = _NUMBER.sub("0", name.text[name.range.end : start])
     for call in _bare_calls(registered_formats()):
         if call.glue == between and name.text.endswith(call.lead, 0, name.range.start):
             return call

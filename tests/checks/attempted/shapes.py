@@ -165,7 +165,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
 def in_other_formats(name: str, arguments: Arguments) -> Iterator[str]:
     """The call as each format writes it."""
     call = ToolCall(name, arguments, "", valid=True, range=Range(0, 0))
-    yield from (one.write_calls([call]) for one in formats() if one.expresses(call))
+    yield from (dialect.write_calls([call]) for dialect in formats() if dialect.expresses(call))
 
 
 def in_prose(seed: random.Random, written: str) -> str:

@@ -24,7 +24,7 @@ from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Tu
 from weaklink.inspector.segmentation import Segmenter, segment
 from weaklink.inspector.text import Range
 
-NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
+NAMES = [dialect.name for dialect in formats() if dialect.name not in ("openai", "claude", "gemini")]
 ROOT = Path(__file__).parents[3]
 COMMON = (
     tool("search", "query", query="string", limit="integer"),
@@ -97,12 +97,14 @@ def test_a_shape_is_told_in_every_format_with_the_call_that_it_means(shape: str)
     for name in NAMES:
         tool_name, arguments = made_up_call(seed)
         text = in_prose(seed, SHAPES[shape](tool_name, arguments))
-        found = segment(text, name, tools=TOOLS)
-        attempts = [one.fault.call for one in found.diagnostics if one.fault.call is not None]
-        assert attempts or found.calls, (name, text)
-        assert all(one.name == tool_name for one in attempts), (name, text)
+        segmentation = segment(text, name, tools=TOOLS)
+        attempts = [
+            diagnostic.fault.call for diagnostic in segmentation.diagnostics if diagnostic.fault.call is not None
+        ]
+        assert attempts or segmentation.calls, (name, text)
+        assert all(attempt.name == tool_name for attempt in attempts), (name, text)
         if attempts and shape != "placeholder":
-            assert [one.arguments for one in attempts] == [arguments], (name, text)
+            assert [attempt.arguments for attempt in attempts] == [arguments], (name, text)
 
 
 @pytest.mark.campaign
@@ -111,9 +113,9 @@ def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
     """The gate reads the calls of one format in six as each format, those of others in each."""
     seed = random.Random(name)
     for written in one_in(6, in_other_formats("send_email", {"to": "a@b.c", "subject": "Hi"}), seed=name):
-        found = segment(f"Let me look.\n{written}{seed.choice(('', ' '))}", name, tools=TOOLS)
-        attempts = [one for one in found.diagnostics if one.fault.call is not None]
-        assert attempts or found.calls or found.diagnostics, (name, written)
+        segmentation = segment(f"Let me look.\n{written}{seed.choice(('', ' '))}", name, tools=TOOLS)
+        attempts = [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.fault.call is not None]
+        assert attempts or segmentation.calls or segmentation.diagnostics, (name, written)
 
 
 @pytest.mark.campaign
@@ -121,12 +123,16 @@ def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
 def test_a_call_in_another_formats_syntax_has_the_types_of_the_tools_schema(name: str) -> None:
     """The gate reads the calls of one format in six as each format, those of others in each."""
     call = ToolCall("get_weather", {"city": "Oslo", "days": 2}, "", valid=True, range=Range(0, 0))
-    for written in one_in(6, dict.fromkeys(one.write_calls([call]) for one in formats()), seed=name):
-        attempts = [one for one in segment(written, name, tools=TOOLS).diagnostics if one.rule.code == "F309"]
-        read = [one.fault.call.arguments for one in attempts if one.fault.call is not None]
+    for written in one_in(6, dict.fromkeys(dialect.write_calls([call]) for dialect in formats()), seed=name):
+        attempts = [
+            diagnostic
+            for diagnostic in segment(written, name, tools=TOOLS).diagnostics
+            if diagnostic.rule.code == "F309"
+        ]
+        read = [attempt.fault.call.arguments for attempt in attempts if attempt.fault.call is not None]
         assert all(arguments == call.arguments for arguments in read), written
-        fixed = segment(apply_fixes(written, (one.fault for one in attempts)), name, tools=TOOLS)
-        assert not any(one.rule.code.startswith("S") for one in fixed.diagnostics), written
+        fixed = segment(apply_fixes(written, (attempt.fault for attempt in attempts)), name, tools=TOOLS)
+        assert not any(diagnostic.rule.code.startswith("S") for diagnostic in fixed.diagnostics), written
 
 
 _MARKUP = re.compile(
@@ -140,11 +146,11 @@ def test_a_call_whose_special_tokens_a_server_removed_is_reported_in_every_forma
     left = _MARKUP.sub("", find_format(written_as).write_calls([call]))
     for name in NAMES:
         for before in ("", "Let me look.\n", "I'll use the tool: ", "analysisThe user asks.assistant", "Let me look."):
-            (found,) = segment(before + left, name, tools=TOOLS).diagnostics
-            assert found.fault.call is not None
-            assert (found.fault.call.name, found.fault.call.arguments) == ("get_weather", {"city": "Oslo"})
-            assert "without its special tokens" in found.fault.message
-            assert "skip_special_tokens" in str(found.fault.hint)
+            (diagnostic,) = segment(before + left, name, tools=TOOLS).diagnostics
+            assert diagnostic.fault.call is not None
+            assert (diagnostic.fault.call.name, diagnostic.fault.call.arguments) == ("get_weather", {"city": "Oslo"})
+            assert "without its special tokens" in diagnostic.fault.message
+            assert "skip_special_tokens" in str(diagnostic.fault.hint)
 
 
 @pytest.mark.one_in(4)
@@ -155,24 +161,32 @@ def test_a_fix_writes_what_the_format_reads(name: str) -> None:
         tool_name, arguments = made_up_call(seed)
         text = write(tool_name, arguments)
         text = text if find_format(name).calls_only else in_prose(seed, text)
-        attempts = [one for one in segment(text, name, tools=TOOLS).diagnostics if one.fault.call is not None]
-        if find_format(name).calls_only and all(one.fault.fix is None for one in attempts):
+        attempts = [
+            diagnostic
+            for diagnostic in segment(text, name, tools=TOOLS).diagnostics
+            if diagnostic.fault.call is not None
+        ]
+        if find_format(name).calls_only and all(attempt.fault.fix is None for attempt in attempts):
             continue  # the shape has words of its own beside the call
-        wanted = [(one.fault.call.name, one.fault.call.arguments) for one in attempts if one.fault.call is not None]
-        fixed = apply_fixes(text, (one.fault for one in attempts), only_safe=False)
+        wanted = [
+            (attempt.fault.call.name, attempt.fault.call.arguments)
+            for attempt in attempts
+            if attempt.fault.call is not None
+        ]
+        fixed = apply_fixes(text, (attempt.fault for attempt in attempts), only_safe=False)
         read = [(call.name, call.arguments) for call in segment(fixed, name, tools=TOOLS).calls]
-        assert all(one in read for one in wanted), (shape, text, fixed)
+        assert all(pair in read for pair in wanted), (shape, text, fixed)
         if shape in ("positional", "placeholder", "beside the name"):
-            fixes = [one.fault.fix for one in attempts if one.rule.code == "F317"]
+            fixes = [attempt.fault.fix for attempt in attempts if attempt.rule.code == "F317"]
             assert not any(fix is not None and fix.safe for fix in fixes), (shape, text)
 
 
 @pytest.mark.parametrize("name", [dialect.name for dialect in formats() if dialect.calls_only])
 def test_beside_text_no_fix_is_offered_where_servers_read_a_reply_with_text_as_no_call(name: str) -> None:
     for text in ('I look.\nget_weather: {"city": "Oslo"}', 'get_weather: {"city": "Oslo"}\n\nOne moment.'):
-        found = segment(text, name, tools=TOOLS).diagnostics
-        assert [one.rule.code for one in found if one.fault.call is not None] == ["F317"]
-        assert [one for one in found if one.fault.fix is not None] == []
+        diagnostics = segment(text, name, tools=TOOLS).diagnostics
+        assert [diagnostic.rule.code for diagnostic in diagnostics if diagnostic.fault.call is not None] == ["F317"]
+        assert [diagnostic for diagnostic in diagnostics if diagnostic.fault.fix is not None] == []
 
 
 def test_one_place_has_one_diagnostic_and_places_do_not_overlap() -> None:
@@ -180,9 +194,13 @@ def test_one_place_has_one_diagnostic_and_places_do_not_overlap() -> None:
     for name in NAMES:
         for write in SHAPES.values():
             text = in_prose(seed, write(*made_up_call(seed)))
-            found = segment(text, name, tools=TOOLS).diagnostics
-            places = sorted(one.range for one in found if one.rule.code in ("F305", "F309", "F314", "F317"))
-            assert all(one.end <= other.start for one, other in pairwise(places)), (name, text)
+            diagnostics = segment(text, name, tools=TOOLS).diagnostics
+            places = sorted(
+                diagnostic.range
+                for diagnostic in diagnostics
+                if diagnostic.rule.code in ("F305", "F309", "F314", "F317")
+            )
+            assert all(range_.end <= other.start for range_, other in pairwise(places)), (name, text)
 
 
 def test_prose_that_calls_nothing_gives_no_alarm() -> None:
@@ -190,8 +208,8 @@ def test_prose_that_calls_nothing_gives_no_alarm() -> None:
     for number in range(2_000):
         words = (seed.choice(TALK).format(name=seed.choice(COMMON).name) for _ in range(seed.randrange(1, 5)))
         text = "\n\n".join(words)
-        found = segment(text, NAMES[number % len(NAMES)], tools=COMMON).diagnostics
-        assert not [one for one in found if one.rule.code in ("F309", "F317")], text
+        diagnostics = segment(text, NAMES[number % len(NAMES)], tools=COMMON).diagnostics
+        assert not [diagnostic for diagnostic in diagnostics if diagnostic.rule.code in ("F309", "F317")], text
 
 
 def test_the_projects_own_code_quoted_in_an_answer_gives_no_alarm() -> None:
@@ -201,8 +219,8 @@ def test_the_projects_own_code_quoted_in_an_answer_gives_no_alarm() -> None:
         first = seed.randrange(len(lines))
         quoted = "\n".join(lines[first : first + seed.randrange(3, 40)])
         text = f"I changed `search` and the code that calls Read:\n\n```python\n{quoted}\n```\n"
-        found = segment(text, "hermes", tools=COMMON).diagnostics
-        assert not [one for one in found if one.rule.code == "F317"], text
+        diagnostics = segment(text, "hermes", tools=COMMON).diagnostics
+        assert not [diagnostic for diagnostic in diagnostics if diagnostic.rule.code == "F317"], text
 
 
 def test_a_damaged_attempt_is_read_without_an_error() -> None:
@@ -211,10 +229,13 @@ def test_a_damaged_attempt_is_read_without_an_error() -> None:
         for _ in range(20):
             text = in_prose(seed, write(*made_up_call(seed)))
             for _ in range(seed.randrange(1, 4)):
-                at = seed.randrange(len(text) + 1)
-                text = text[:at] + seed.choice(HOSTILE) + text[at + seed.randrange(2) :]
-            found = segment(text, seed.choice(NAMES), tools=TOOLS)
-            assert all(0 <= one.range.start <= one.range.end <= len(text) for one in found.diagnostics), (shape, text)
+                position = seed.randrange(len(text) + 1)
+                text = text[:position] + seed.choice(HOSTILE) + text[position + seed.randrange(2) :]
+            segmentation = segment(text, seed.choice(NAMES), tools=TOOLS)
+            assert all(
+                0 <= diagnostic.range.start <= diagnostic.range.end <= len(text)
+                for diagnostic in segmentation.diagnostics
+            ), (shape, text)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -288,7 +309,7 @@ def test_the_same_call_made_properly_later_recovers_it_and_is_no_second_fault() 
     proper = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
     inspection = _inspected(f"I call get_weather(city='Oslo') now.\n{proper}")
     assert [step.call.valid for step in inspection.chain.steps] == [True]
-    assert not [one for one in inspection.diagnostics if one.fault.call is not None]
+    assert not [diagnostic for diagnostic in inspection.diagnostics if diagnostic.fault.call is not None]
 
 
 def test_words_of_the_user_that_an_answer_quotes_are_no_step() -> None:
@@ -298,7 +319,7 @@ def test_words_of_the_user_that_an_answer_quotes_are_no_step() -> None:
 
 def test_a_call_in_reasoning_is_a_draft_and_no_step() -> None:
     inspection = _inspected("<think>I should call get_weather(city='Oslo').</think>It is cold.")
-    assert [one.rule.code for one in inspection.diagnostics] == ["F305"]
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["F305"]
     assert not inspection.chain.steps
 
 
@@ -309,18 +330,20 @@ def test_code_that_calls_an_offered_tool_is_a_call_of_that_tool(name: str, tool_
         for _ in range(20):
             called, arguments = made_up_call(seed)
             text = f"<|python_tag|>{shape.format(python(called, arguments))}"
-            found = segment(text, name, tools=TOOLS)
-            assert [(one.name, one.arguments, one.valid) for one in found.calls] == [(called, arguments, False)], text
-            assert [one.rule.code for one in found.diagnostics] == ["F317"], text
-            fixed = apply_fixes(text, (one.fault for one in found.diagnostics), only_safe=False)
+            segmentation = segment(text, name, tools=TOOLS)
+            assert [(call.name, call.arguments, call.valid) for call in segmentation.calls] == [
+                (called, arguments, False)
+            ], text
+            assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["F317"], text
+            fixed = apply_fixes(text, (diagnostic.fault for diagnostic in segmentation.diagnostics), only_safe=False)
             if name == "llama3":
                 assert (called, arguments) in [
-                    (one.name, one.arguments) for one in segment(fixed, name, tools=TOOLS).calls
+                    (call.name, call.arguments) for call in segment(fixed, name, tools=TOOLS).calls
                 ]
     for code in ("print(1 + 1)", "df.search(query='x')", "def search(query):\n    return query\n\nsearch(query='x')"):
-        found = segment(f"<|python_tag|>{code}", name, tools=TOOLS)
-        assert [(one.name, one.valid) for one in found.calls] == [(tool_name, True)]
-        assert not found.diagnostics
+        segmentation = segment(f"<|python_tag|>{code}", name, tools=TOOLS)
+        assert [(call.name, call.valid) for call in segmentation.calls] == [(tool_name, True)]
+        assert not segmentation.diagnostics
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -336,9 +359,9 @@ def test_a_call_that_a_sentence_quotes_from_the_prompt_is_no_attempt(name: str) 
 
 def _attempts(text: str, name: str, prompt: str) -> list[str]:
     """The tools of the calls in `text` that were tried, or made."""
-    found = segment(text, name, prompt=prompt, tools=TOOLS)
-    tried = [one.fault.call.name for one in found.diagnostics if one.fault.call is not None]
-    return tried + [call.name or "" for call in found.calls]
+    segmentation = segment(text, name, prompt=prompt, tools=TOOLS)
+    tried = [diagnostic.fault.call.name for diagnostic in segmentation.diagnostics if diagnostic.fault.call is not None]
+    return tried + [call.name or "" for call in segmentation.calls]
 
 
 _WITHOUT_ARGUMENTS = ("command_r_action", "solar_open2")
@@ -351,8 +374,8 @@ def _damaged(opener: str) -> Iterator[str]:
     yield opener.replace("call", "calls", 1).replace("CALL", "CALLS", 1).replace("callss", "call")
     yield opener.replace("CALLSS", "CALL")
     yield opener.replace("｜", "|").replace("▁", "_")
-    at = len(opener) - 2
-    yield opener[:at] + opener[at + 1 :]
+    lost = len(opener) - 2
+    yield opener[:lost] + opener[lost + 1 :]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -362,14 +385,16 @@ def test_a_call_behind_a_nearly_right_marker_is_reported_with_its_arguments(name
     if not own.expresses(call):
         call = msgspec.structs.replace(call, id="functions.get_weather:0")
     written = own.write_calls([call])
-    opener = next((one for one in markers_of(own).call_openers if one in written), "")
+    opener = next((opener for opener in markers_of(own).call_openers if opener in written), "")
     for damaged in {*_damaged(opener)} - {"", *markers_of(own).all}:
         text = "Let me look.\n" + written.replace(opener, damaged, 1)
-        found = segment(text, name, tools=TOOLS)
-        meant = [one.fault.call for one in found.diagnostics if one.fault.call is not None]
-        read = [(one.name, one.arguments) for one in meant] + [(one.name, one.arguments) for one in found.calls]
-        assert ("get_weather", call.arguments) in read or name in _WITHOUT_ARGUMENTS, (text, found.diagnostics)
-        assert found.diagnostics, text
+        segmentation = segment(text, name, tools=TOOLS)
+        meant = [diagnostic.fault.call for diagnostic in segmentation.diagnostics if diagnostic.fault.call is not None]
+        read = [(call.name, call.arguments) for call in meant] + [
+            (call.name, call.arguments) for call in segmentation.calls
+        ]
+        assert ("get_weather", call.arguments) in read or name in _WITHOUT_ARGUMENTS, (text, segmentation.diagnostics)
+        assert segmentation.diagnostics, text
 
 
 def test_a_marker_of_reasoning_anywhere_in_a_foreign_call_is_read() -> None:
@@ -377,11 +402,11 @@ def test_a_marker_of_reasoning_anywhere_in_a_foreign_call_is_read() -> None:
     for writer in formats():
         call = make_call("f", {"x": "1"})
         text = writer.write_calls([call]) if writer.expresses(call) else ""
-        openers = [one for one in markers(writer.name) if "think" in one.lower() or "reason" in one.lower()]
+        openers = [marker for marker in markers(writer.name) if "think" in marker.lower() or "reason" in marker.lower()]
         for opener in openers if text else ():
-            for at in sorted({text.find(sign) + 1 for sign in ">[{\n"}):
-                found = segment(text[:at] + opener + text[at:], "openai")
-                assert all(one.range.end <= len(found.text) for one in found.diagnostics)
+            for position in sorted({text.find(sign) + 1 for sign in ">[{\n"}):
+                segmentation = segment(text[:position] + opener + text[position:], "openai")
+                assert all(diagnostic.range.end <= len(segmentation.text) for diagnostic in segmentation.diagnostics)
                 tried += 1
     assert tried > 100
 
@@ -394,6 +419,10 @@ def test_a_marker_of_reasoning_anywhere_in_a_foreign_call_is_read() -> None:
     ],
 )
 def test_a_foreign_call_in_open_reasoning_is_found(text: str) -> None:
-    (found,) = segment(text.replace("~", "]<]minimax[>["), "openai").diagnostics
-    assert found.fault.call is not None
-    assert (found.rule.code, found.fault.call.name, found.fault.call.arguments) == ("F309", "f", {"x": "1"})
+    (diagnostic,) = segment(text.replace("~", "]<]minimax[>["), "openai").diagnostics
+    assert diagnostic.fault.call is not None
+    assert (diagnostic.rule.code, diagnostic.fault.call.name, diagnostic.fault.call.arguments) == (
+        "F309",
+        "f",
+        {"x": "1"},
+    )

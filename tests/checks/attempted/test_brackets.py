@@ -30,14 +30,14 @@ def test_a_strict_value_ends_where_its_brackets_do(value: Json, ascii_only: bool
 def test_values_that_end_nowhere_are_tried_in_linear_time(opener: str) -> None:
     text = opener * 2_000
     brackets = Brackets(text)
-    assert all(brackets.value(at) is None for at in range(len(text)) if text[at] in "[{")
+    assert all(brackets.value(start) is None for start in range(len(text)) if text[start] in "[{")
     assert brackets._trials > -2 * len(text)
 
 
 def test_no_value_is_looked_for_beyond_the_budget() -> None:
     text = "[[]" * 40_000
     brackets = Brackets(text)
-    for at in range(0, len(text), 3):
-        brackets.end(at)
+    for start in range(0, len(text), 3):
+        brackets.end(start)
     assert brackets._budget <= 0
     assert brackets.value(0) is None

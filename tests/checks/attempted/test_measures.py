@@ -27,10 +27,10 @@ _ORDINARY = (
 
 def is_reported(text: str, name: str, tool_name: str) -> bool:
     """Whether a text in a format is reported to hold a call of a tool, or read as one."""
-    found = segment(text, name, tools=TOOLS)
-    tried = (one.fault.call.name for one in found.diagnostics if one.fault.call is not None)
-    unknown = any(one.rule.code == "T401" for one in found.diagnostics)
-    return tool_name in (*tried, *(call.name for call in found.calls)) or unknown
+    segmentation = segment(text, name, tools=TOOLS)
+    tried = (diagnostic.fault.call.name for diagnostic in segmentation.diagnostics if diagnostic.fault.call is not None)
+    unknown = any(diagnostic.rule.code == "T401" for diagnostic in segmentation.diagnostics)
+    return tool_name in (*tried, *(call.name for call in segmentation.calls)) or unknown
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ def test_2000_conversations_that_call_nothing_give_no_alarm() -> None:
             reply = (Part("text", "\n\n".join(words)),)
             turns.append(Turn(Role.ASSISTANT, reply, generation=Generation(tools=COMMON)))
         inspection = inspect_trace(Trace(tuple(turns)), format=NAMES[number % len(NAMES)])
-        alarms += any(one.rule.code in _ALARMS for one in inspection.diagnostics)
-        assert not [one for one in inspection.chain.steps if one.call.name in {tool.name for tool in COMMON}], turns
+        alarms += any(diagnostic.rule.code in _ALARMS for diagnostic in inspection.diagnostics)
+        assert not [step for step in inspection.chain.steps if step.call.name in {tool.name for tool in COMMON}], turns
     assert alarms == 0
 
 

@@ -8,7 +8,9 @@ client = recorded(ollama.Client())
 
 def answer(messages):
     try:
-        pieces = [one.message for one in client.chat(model=MODEL, messages=messages, tools=[get_weather], stream=True)]
+        pieces = [
+            chunk.message for chunk in client.chat(model=MODEL, messages=messages, tools=[get_weather], stream=True)
+        ]
     except ollama.ResponseError as error:
         if error.status_code != 429:
             raise

@@ -66,9 +66,9 @@ def main(ask: Callable[[str], str]) -> None:
     with ThreadPoolExecutor(max(len(QUESTIONS), 1)) as threads:
         asked = [threads.submit(ask, question) for question in QUESTIONS]
     status = 0
-    for one in asked:
+    for future in asked:
         try:
-            print(one.result())
+            print(future.result())
         except StoppedError:
             print("I stop here.")
         except Exception as error:
