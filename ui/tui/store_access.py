@@ -116,7 +116,8 @@ def error_sentence(error: WeaklinkError, database: str = "") -> str:
     text = str(error).removeprefix(f"{database}: ").rstrip(".")
     has_advice = "`" in text or "try again" in text
     again = "" if has_advice or not isinstance(error, StoreError) else " `ctrl+r` tries again."
-    return f"{text[:1].upper()}{text[1:]}.{again}"
+    is_word = text.partition(" ")[0].isalpha()  # not a path or an address
+    return f"{text[:1].upper() if is_word else text[:1]}{text[1:]}.{again}"
 
 
 def start_work(

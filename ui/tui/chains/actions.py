@@ -297,7 +297,8 @@ def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError
     if isinstance(problem, NoDatabaseYetError) and not isinstance(problem, DatabaseGoneError):
         return (
             f"There is no database at `{database}` yet.",
-            "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
+            "`weaklink import PATH` reads logs, `weaklink run -- COMMAND` records an agent.",
+            "`weaklink demo` shows samples, in a database of their own.",
             "New traces appear here automatically. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
@@ -307,7 +308,8 @@ def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError
         return (f"No trace matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
         f"The database `{database}` contains no traces yet.",
-        "`weaklink import PATH` reads logs, `weaklink record` records agents; new traces appear here automatically.",
+        "`weaklink import PATH` reads logs, `weaklink run -- COMMAND` records an agent.",
+        "New traces appear here automatically.",
     )
 
 
