@@ -36,12 +36,19 @@ _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _LEVEL = r"\b(?:trace|debug|verbose|info|notice|warn(?:ing)?|error|critical|fatal)\b"
 _LEVELS = lazy_pattern(rf"{_LEVEL}(?:(?:,| to| bis)? (?:(?:and|or|und|oder|et|ou|y|o|e) )?{_LEVEL})+", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(
-    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
-    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|"
-    r"e(?= n[ãa]o| non)|ma|perché|"
-    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
-    r"una?|en|que)\b)|mert|mutta|koska|αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
-    re.IGNORECASE,
+    r"""
+    # punctuation, also Arabic and Chinese
+    (?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s* | :(?=\s|$) | \s-\s
+    # a conjunction: English, German, French, Spanish, ...
+    | \b(?:
+        but | however | because | since | so | although | though | whereas | while | and | aber | weil | denn
+        | da | und | mais | car | et | pero | porque | mas | y | e(?=[ ]n[ãa]o|[ ]non) | ma | perché | ale
+        | lecz | bo | oraz | protože | але | бо | тому | но | maar | omdat | men | eftersom | fordi | ama
+        | çünkü | ve | dar | és(?![ ](?:als?|el|una?|en|que)\b) | mert | mutta | koska | αλλά | nhưng | tetapi
+        | tapi | karena | og | och | і | та | dan | và | και | și
+    )\s
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # "And" in the Slavic languages with Latin letters; elsewhere these are articles and prepositions.
 _SLAVIC_LETTER = lazy_pattern(r"[ěřůľťďňčšžđąćęłńśźż]", re.IGNORECASE)
@@ -369,11 +376,22 @@ _HOMOGRAPHS = tuple(
 # "All packages but one" is no clause and another one.
 _ALL_BUT = lazy_pattern(r"\b((?:all|every\w*|each)(?: (?:of |the |its |your )*[\w-]+){0,2}?) but\b", re.IGNORECASE)
 _CONDITION = lazy_pattern(
-    r"\W*(?:(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|jeśli|"
-    r"jeżeli|pokud|якщо|indien|eğer|dacă|αν|jika|kalau|nếu|إذا|אם|अगर|यदि)\b|如果|若(?!い)|もし|만약|ถ้า|หาก)|"
-    r".*(?<!この)(?<!今回の)(?<!その)場合は|"
-    r"(?:note that )?(?:any(?:one|body)|whoever|those|people|users|projects) (?:who|that)\b",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        (?:
+            # "if", "in case", in the languages that are read
+            if | when(?:ever)? | in[ ]case | should | unless | to[ ](?:handle|avoid|prevent) | wenn | falls | si
+            | если | jeśli | jeżeli | pokud | якщо | indien | eğer | dacă | αν | jika | kalau | nếu | إذا | אם
+            | अगर | यदि
+        )\b
+        | 如果 | 若(?!い) | もし | 만약 | ถ้า | หาก
+    )
+    # "in the case that", not "in this case"
+    | .*(?<!この)(?<!今回の)(?<!その)場合は
+    # "whoever ..."
+    | (?:note[ ]that[ ])?(?:any(?:one|body)|whoever|those|people|users|projects)[ ](?:who|that)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -587,10 +605,19 @@ def is_elsewhere(clause: Clause) -> bool:
 
 
 _HERE = lazy_pattern(
-    r"\b(?:here|this (?:machine|computer|host|sandbox|environment|container|image)|hier|dieser maschine|diesem rechner|"
-    r"ici|cette machine|aquí|esta máquina|aqui|nesta máquina|qui|questa macchina|здесь|тут|этой машине|tutaj|zde|tady|"
-    r"här|burada|aici|itt|täällä|εδώ|di sini|ở đây|هنا|כאן)\b|这里|这台|此环境|本机|この環境|ここ|여기|यहाँ|ที่นี่",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        here | this[ ](?:machine|computer|host|sandbox|environment|container|image)
+        # other languages with spaces between words
+        | hier | dieser[ ]maschine | diesem[ ]rechner | ici | cette[ ]machine | aquí | esta[ ]máquina | aqui
+        | nesta[ ]máquina | qui | questa[ ]macchina | здесь | тут | этой[ ]машине | tutaj | zde | tady | här
+        | burada | aici | itt | täällä | εδώ | di[ ]sini | ở[ ]đây | هنا | כאן
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 这里 | 这台 | 此环境 | 本机 | この環境 | ここ | 여기 | यहाँ | ที่นี่
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -647,10 +674,19 @@ def is_undone(clause: Clause) -> bool:
 
 
 _STILL = lazy_pattern(
-    r"\b(?:still|yet|remains?|outstanding|pending|left to|to be done|noch|steht aus|encore|reste|todavía|aún|"
-    r"pendiente|falta|ainda|ancora|ещ[её]|пока|досі|jeszcze|nadal|ještě|stále|nog|ännu|endnu|ennå|henüz|hâlâ|încă|még|"
-    r"vielä|ακόμα)\b|还[没不未]|尚未|まだ|아직",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        still | yet | remains? | outstanding | pending | left[ ]to | to[ ]be[ ]done
+        # other languages with spaces between words
+        | noch | steht[ ]aus | encore | reste | todavía | aún | pendiente | falta | ainda | ancora | ещ[её]
+        | пока | досі | jeszcze | nadal | ještě | stále | nog | ännu | endnu | ennå | henüz | hâlâ | încă | még
+        | vielä | ακόμα
+    )\b
+    # Chinese, Japanese, Korean
+    | 还[没不未] | 尚未 | まだ | 아직
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -216,10 +216,18 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
-    r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
-    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|"
-    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
-    re.MULTILINE,
+    r"""
+    ^(?:[\w.-]+[ ]{1,4}\|[ ]+)?(?:
+        # pytest, Jest, unittest, Go, Cargo, Mocha
+        (?:=+[ ]|Tests?:[ ]+)?[1-9]\d*[ ]failed,[ ]\d+[ ]passed\b | FAILED[ ]\S+::
+        | FAILED[ ]\((?:failures|errors)= | ---[ ]FAIL:[ ] | test[ ]result:[ ]FAILED | [1-9]\d*[ ]failing$
+        # Node's own runner, TAP
+        | \W{0,3}pass(?:ed)?:?[ ]\d+\n\W{0,3}fail(?:ed)?:?[ ][1-9]
+        # RSpec, Minitest
+        | \d+[ ](?:examples?|tests?),[ ][1-9]\d*[ ]failures?\b
+    )
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 
 
@@ -293,10 +301,18 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
 _NOT_VALID = lazy_pattern(r'"(?:is_?)?valid"\s*:\s*false\b', re.IGNORECASE)
 # What tests need beside the project, without which each of them fails: a browser, a container.
 _MACHINE_LACKS = lazy_pattern(
-    r"Executable doesn't exist at |missing dependencies to run browsers|Could not find a valid Docker environment|"
-    r"Could not find a working container runtime|session not created: |Missing X server or \$DISPLAY|"
-    r"unable to find (?:Chrome|Firefox) binary|Cannot find (?:Chrome|Firefox) binary|No binary for Chrome",
-    re.IGNORECASE,
+    r"""
+    # Playwright
+    Executable[ ]doesn't[ ]exist[ ]at[ ] | missing[ ]dependencies[ ]to[ ]run[ ]browsers
+    # Testcontainers
+    | Could[ ]not[ ]find[ ]a[ ]valid[ ]Docker[ ]environment
+    | Could[ ]not[ ]find[ ]a[ ]working[ ]container[ ]runtime
+    # Selenium and its drivers
+    | session[ ]not[ ]created:[ ] | Missing[ ]X[ ]server[ ]or[ ]\$DISPLAY
+    | unable[ ]to[ ]find[ ](?:Chrome|Firefox)[ ]binary | Cannot[ ]find[ ](?:Chrome|Firefox)[ ]binary
+    | No[ ]binary[ ]for[ ]Chrome
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SOME_PASSED = lazy_pattern(r"\b[1-9]\d* (?:tests? )?pass(?:ed|ing)\b|^ *(?:ok \d|--- PASS)", re.MULTILINE)
 _NAMES_LINE = lazy_pattern(r"[:(]\d+\b|\bline \d+", re.IGNORECASE)

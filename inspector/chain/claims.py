@@ -49,13 +49,23 @@ from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
-    r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|all set|"
-    r"in place|fertig|erledigt|(?:ist|sind|liefe?n?|gingen?) durch(?=\W*$)|terminé\w*|hecho|(?:está|están|queda|todo|"
-    r"ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано|fatto|pront[oaie]|gotowe?|"
-    r"zrobione|hotovo|виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|"
-    r"kész|valmis|έτοιμ\w+|selesai|xong|و?تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|できました|"
-    r"出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        done | complet\w+ | success\w* | finished | (?:went|gone|go)[ ](?:through|fine|well|smoothly) | worked
+        | ready | all[ ]set | in[ ]place
+        # other languages with spaces between words
+        | fertig | erledigt | (?:ist|sind|liefe?n?|gingen?)[ ]durch(?=\W*$) | terminé\w* | hecho
+        | (?:está|están|queda|todo|ya)[ ]list[oa]s? | ^\W*listo | completad[oa]s? | concluíd[oa]s? | feito
+        | готов\w* | сделано | fatto | pront[oaie] | gotowe? | zrobione | hotovo | виконано | klaar | gereed
+        | klart? | färdig\w* | færdig\w* | ferdig\w* | hazır | tamam(?:landı)? | bitti | gata | kész | valmis
+        | έτοιμ\w+ | selesai | xong | و?تم | جاهز\w* | מוכן\w*
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 完成 | 搞定 | 完了 | 做完 | 弄好 | 終わり | 終わった | できました | 出来ました | 완료 | 끝났 | 끝냈
+    | हो[ ]गया | เรียบร้อย | เสร็จ
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _EXISTS = lazy_pattern(
     r"\b(?:now|exists?|made|created|done|complet\w*|in place|went (?:through|smoothly|fine|well)|success\w*|"
@@ -64,10 +74,19 @@ _EXISTS = lazy_pattern(
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets|defines|specif\w+|states|gives|contains?|ha[sd]|"
-    r"lists?|returns?|answers?|according|reads|responds?|zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|"
-    r"enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        confirm\w* | verif\w+ | check(?:ed|s) | counted | shows? | says | sets | defines | specif\w+ | states
+        | gives | contains? | ha[sd] | lists? | returns? | answers? | according | reads | responds?
+        # German, French, Italian, Spanish
+        | zeigt | setzt | definiert | définit | fixe | define | fija | imposta | tiene | enthält | bestätigt
+        | contient | montre | confirme | contiene | muestra | confirma
+    )\b
+    # Chinese and Japanese
+    | 显示 | 包含 | 确认 | 设置 | 设定 | 定义 | 設定
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SUCCESS = (
     r"(?:succe\w+|erfolg\w*|éxito|exitos\w+|sucesso|riuscit\w+|réuss\w+|успе[хш]\w+|успіш\w+|sukces\w*|pomyślnie|"
@@ -228,13 +247,27 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 
 # What is said of the others is not said of what failed: "the other 37 pass".
 _THE_REST = lazy_pattern(
-    r"\W*(?:the (?:other|rest|remaining)|(?:all )?others\b|die (?:übrigen|anderen|restlichen)|der rest|les autres|"
-    r"le reste|los demás|las demás|l[oa]s otr[oa]s|el resto|[oa]s (?:demais|outr[oa]s)|o resto|gli altri|le altre|"
-    r"il resto|остальн\w+|pozostał\w+|reszta|ostatní|zbyl\w+|zbývající|ostatné|решта|інші|останал\w+|ostali|ostale|"
-    r"celelalte|ceilalți|restul|a többi\w*|muut|loput|(?:τα|οι) (?:υπόλοιπ\w+|άλλ\w+)|diğer\w*|kalan\w*|de andre|"
-    r"de øvrige|de övriga|resten|de andra|de andere|de overige|els altres|yang lain|sisanya|còn lại|الباقي|שאר|היתר)\b|"
-    r"\W*(?:其他|其余|其它|剩下|他の|残りの|나머지|बाकी|ที่เหลือ)",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        # English
+        the[ ](?:other|rest|remaining) | (?:all[ ])?others\b
+        # German, French, Spanish, Portuguese, Italian
+        | die[ ](?:übrigen|anderen|restlichen) | der[ ]rest | les[ ]autres | le[ ]reste | los[ ]demás
+        | las[ ]demás | l[oa]s[ ]otr[oa]s | el[ ]resto | [oa]s[ ](?:demais|outr[oa]s) | o[ ]resto | gli[ ]altri
+        | le[ ]altre | il[ ]resto
+        # Slavic languages
+        | остальн\w+ | pozostał\w+ | reszta | ostatní | zbyl\w+ | zbývající | ostatné | решта | інші
+        | останал\w+ | ostali
+        # Romanian, Hungarian, Finnish, Greek, Turkish, the Scandinavian languages, ...
+        | ostale | celelalte | ceilalți | restul | a[ ]többi\w* | muut | loput
+        | (?:τα|οι)[ ](?:υπόλοιπ\w+|άλλ\w+) | diğer\w* | kalan\w* | de[ ]andre | de[ ]øvrige | de[ ]övriga
+        | resten | de[ ]andra | de[ ]andere | de[ ]overige | els[ ]altres | yang[ ]lain | sisanya | còn[ ]lại
+        | الباقي | שאר | היתר
+    )\b
+    # languages without spaces between words
+    | \W*(?:其他|其余|其它|剩下|他の|残りの|나머지|बाकी|ที่เหลือ)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -322,12 +355,19 @@ def says_clean(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 _FINDS_NONE = lazy_pattern(r"\b(?:reports?|finds?|shows?|lists?) no (?:known |further |other )?[\w-]+\b")
 
 _NONE_LEFT = lazy_pattern(
-    r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|"
-    r"remain\w*|any ?more)\b|\bno other [\w-]+(?: [\w-]+)? (?:is|are|was|were|has|have|fail|break|broke)|"
-    r"\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|"
-    r"\bne reste (?:plus|aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|"
-    r"\bбольше нет\b|\bне осталось\b|"
-    r"不再有|[已再]无|なくなり|残っていません"
+    r"""
+    # "no errors are left", "no other test fails"
+    \bno[ ](?!space\b)(?:more[ ]|other[ ]|further[ ])?[\w-]+(?:[ ][\w-]+){0,2}?[ ](?:
+        (?:is|are)[ ](?:left|present) | left | remain\w* | any[ ]?more
+    )\b
+    | \bno[ ]other[ ][\w-]+(?:[ ][\w-]+)?[ ](?:is|are|was|were|has|have|fail|break|broke)
+    | \bno[ ]longer[ ]any\b
+    # German, French, Spanish, Portuguese, Russian, Chinese, Japanese
+    | \bkeine?\w*[ ](?:\w+[ ]){1,3}mehr\b | \bplus[ ](?:aucun\w*|de|d['’]) | \bne[ ]reste[ ](?:plus|aucun)
+    | \bya[ ]no[ ](?:hay|quedan?)\b | \bno[ ]quedan?\b | \b(?:já[ ]não[ ]há|não[ ]restam?)\b | \bбольше[ ]нет\b
+    | \bне[ ]осталось\b | 不再有 | [已再]无 | なくなり | 残っていません
+    """,
+    re.VERBOSE,
 )
 
 
@@ -424,29 +464,66 @@ def _claims_all(clause: Clause, failed: FailedCall) -> bool:
 
 # All of a series, without a count.
 _WHOLE = lazy_pattern(
-    r"\b(?:all|every\w*|each|whole|entire|alle\w?|ganze\w?|jede\w?|tous|toutes|tod[oa]s|tutt[ie]|все|всем|всех|всі|всім|"
-    r"wszys\w+|všichni|všechn\w+|všem|alla|iedereen|hepsi\w*|tüm|herkes\w*|toți|toate|minden\w*|kaikki\w*|όλοι|όλα|"
-    r"semua|tất cả)\b|所有|全部|都|全員|すべて|全て|모두|모든|전원|전부|सभी|ทั้งหมด|ทุก"
+    r"""
+    \b(?:
+        # English
+        all | every\w* | each | whole | entire
+        # other languages with spaces between words
+        | alle\w? | ganze\w? | jede\w? | tous | toutes | tod[oa]s | tutt[ie] | все | всем | всех | всі | всім
+        | wszys\w+ | všichni | všechn\w+ | všem | alla | iedereen | hepsi\w* | tüm | herkes\w* | toți | toate
+        | minden\w* | kaikki\w* | όλοι | όλα | semua | tất[ ]cả
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 所有 | 全部 | 都 | 全員 | すべて | 全て | 모두 | 모든 | 전원 | 전부 | सभी | ทั้งหมด | ทุก
+    """,
+    re.VERBOSE,
 )
 _EVERYWHERE = lazy_pattern(
-    r"\b(?:everywhere|throughout|überall|partout|en todas partes|por todas partes|em todo o lado|em toda parte|"
-    r"ovunque|dappertutto|везде|всюду|скрізь|wszędzie|všude|overal|överallt|overalt|her yerde|peste tot|"
-    r"mindenhol|kaikkialla|παντού|di mana-mana|khắp nơi)\b|到处|各处|どこでも|모든 곳"
+    r"""
+    \b(?:
+        # English
+        everywhere | throughout
+        # other languages with spaces between words
+        | überall | partout | en[ ]todas[ ]partes | por[ ]todas[ ]partes | em[ ]todo[ ]o[ ]lado
+        | em[ ]toda[ ]parte | ovunque | dappertutto | везде | всюду | скрізь | wszędzie | všude | overal
+        | överallt | overalt | her[ ]yerde | peste[ ]tot | mindenhol | kaikkialla | παντού | di[ ]mana-mana
+        | khắp[ ]nơi
+    )\b
+    # Chinese, Japanese, Korean
+    | 到处 | 各处 | どこでも | 모든[ ]곳
+    """,
+    re.VERBOSE,
 )
 # "Both changes are made", "everything is booked".
 _ALL_CHANGES = lazy_pattern(
-    r"\b(?:both|all|alle|beide\w*|toutes?|tous|les deux|tod[oa]s|amb[oa]s|tutt[ie]|entramb[ei]|все|об[ае]|wszystkie)\b"
-    r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|"
-    r"étapes|demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|^\W*(?:"
-    r"everything(?: (?:that )?you \w+(?: for)?)?|alles|tout|todo|tudo|tutto|всё|wszystko) "
-    r"(?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|jest)\b(?! (?:else|except|but)\b)|"
-    r"^\W*(?:everything|(?:all|both)(?: \w+)?|alles|tout|todo|tudo|tutto|всё|все|wszystko|všechno|allt?|"
-    r"hepsi|minden|kaikki|totul)\b(?! (?:else|except|but)\b)[^.:]{0,60}\b(?:done|finished|complete[d]?|erledigt|"
-    r"fertig|faite?s?|terminée?s?|hecho|list[oa]|feito|pronto|fatto|сделано|готово|виконано|zrobione|gotowe|hotovo|"
-    r"klaar|"
-    r"gedaan|klart?|gjort|ferdig|færdigt?|tamam|kész|valmis|gata)\b\W*$|(?:两项|全部|所有)(?:更改|修改|步骤|任务)|"
-    r"(?:都|全部)[^，。]{0,6}(?:完成|做好)了?\W*$|すべて[^、。]{0,8}(?:終わり|完了)",
-    re.IGNORECASE,
+    r"""
+    # "both changes", "all three steps"
+    \b(?:
+        both | all | alle | beide\w* | toutes? | tous | les[ ]deux | tod[oa]s | amb[oa]s | tutt[ie]
+        | entramb[ei] | все | об[ае] | wszystkie
+    )\b(?:[ ]\w+){0,2}?[ ](?:
+        changes? | steps? | requests? | wishes | tasks? | änderungen | schritte | wünsche | aufgaben
+        | changements | étapes | demandes | cambios | pasos | alterações | passos | modifiche | passaggi
+        | изменения | шаги | zmiany | kroki
+    )\b
+    # "everything that you asked for is ..."
+    | ^\W*(?:
+        everything(?:[ ](?:that[ ])?you[ ]\w+(?:[ ]for)?)? | alles | tout | todo | tudo | tutto | всё | wszystko
+    )[ ](?:is|was|has[ ]been|ist|wurde|est|a[ ]été|está|quedó|foi|è|jest)\b(?![ ](?:else|except|but)\b)
+    # "all of it ... is done"
+    | ^\W*(?:
+        everything | (?:all|both)(?:[ ]\w+)? | alles | tout | todo | tudo | tutto | всё | все | wszystko
+        | všechno | allt? | hepsi | minden | kaikki | totul
+    )\b(?![ ](?:else|except|but)\b)[^.:]{0,60}\b(?:
+        done | finished | complete[d]? | erledigt | fertig | faite?s? | terminée?s? | hecho | list[oa] | feito
+        | pronto | fatto | сделано | готово | виконано | zrobione | gotowe | hotovo | klaar | gedaan | klart?
+        | gjort | ferdig | færdigt? | tamam | kész | valmis | gata
+    )\b\W*$
+    # Chinese and Japanese
+    | (?:两项|全部|所有)(?:更改|修改|步骤|任务) | (?:都|全部)[^，。]{0,6}(?:完成|做好)了?\W*$
+    | すべて[^、。]{0,8}(?:終わり|完了)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -565,23 +642,40 @@ _FETCHED = lazy_pattern(
 )
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
-    r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
-    r"ya(?! no)|já(?! não)|adesso|d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|"
-    r"odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|"
-    r"fra nå|vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|"
-    r"most már|τώρα|πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # "now", "from now on": English, German, French, Spanish, ...
+        now | from[ ]now[ ]on | jetzt | nun | ab[ ](?:sofort|jetzt) | künftig | maintenant | désormais
+        | dorénavant | ahora | agora | ora | ya(?![ ]no) | já(?![ ]não) | adesso | d['’]ora[ ]in[ ]poi | теперь
+        | отныне | тепер | відтепер | вече | teraz | odtąd | teď | nyní | odteď | odteraz | sada | odsad | nu
+        | nå | fra[ ]nå | vanaf[ ]nu | voortaan | hädanefter | nyt | jatkossa | artık | şimdi | bundan[ ]böyle
+        | acum | de[ ]acum | mostantól | mostmár | most[ ]már | τώρα | πλέον | ara | sekarang | kini | bây[ ]giờ
+        | từ[ ]nay | الآن | עכשיו | מעכשיו
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 现在 | 現在 | 今は | 今後 | 이제 | अब | ตอนนี้
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
-    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit|use|start|"
-    r"run|try|call|access|log ?in)\b|\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
-    r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|znajdziesz|vous trouverez|"
-    r"encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|"
-    r"\bdu (?:erhältst|bekommst)\b|\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|"
-    r"\briceverai\w*|\bполучите\b|\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
+    r"""
+    # "you'll now receive", "it should already have ... by now"
+    \byou(?:['’]ll|[ ]will|[ ]should|[ ]can)[ ](?:now[ ]|soon[ ]|shortly[ ])?(?:
+        receive | get | have | see | find | open | visit | use | start | run | try | call | access | log[ ]?in
+    )\b
+    | \b(?:should[ ](?:now|already)|will[ ](?:now|from[ ]now[ ]on)|now[ ]will)[ ]\w+
+    | \bshould[ ](?:have|be)[ ]\b.{0,60}\bby[ ]now\b
+    # "you will find", "you will get", in other languages
+    | \b(?:findest[ ]du|finden[ ]sie|najdete|znajdziesz|vous[ ]trouverez|encontrarás|найд[её]те|trovi)\b
+    | \brecibir[áé]\w* | \b(?:erhalten|bekommen)[ ]sie\b | \bsie[ ](?:erhalten|bekommen)\b
+    | \bdu[ ](?:erhältst|bekommst)\b | \b(?:vous|tu)[ ](?:allez[ ]|vas[ ])?recev(?:rez|ras|oir)\b
+    | \breceber[áã]\w* | \briceverai\w* | \bполучите\b | \botrzyma(?:sz|cie)?\b | 您?将?会?收到 | お?届け
+    | 届きます
+    """,
+    re.VERBOSE,
 )
 _ALL = lazy_pattern(
     r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|"
@@ -589,21 +683,38 @@ _ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|off|at|out|with|live|active|in (?:effect|force)|up(?! to date)|available|"
-    r"running|in(?! place\b)|listening|"
-    r"serving|tracked|stored|reachable)|(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|se trouve(?:nt)?|"
-    r"se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|лежит|лежат|находится|"
-    r"находятся|працює|лежить|är igång|finns|findes|finnes|(?:jest|są) (?:już |teraz )?(?:w|na)|(?:je|jsou|"
-    r"sú) (?:teď |už |nyní |teraz )?(?:v|na|u)|su (?:sada |već )?(?:na|u)|(?:е|са) (?:вече |сега )?(?:в|във|на|под)|"
-    r"(?:è|sono) (?:ora |adesso )?(?:in|nel\w*|sul\w*)|(?:este|sunt) (?:acum )?(?:în|pe|la)|(?:és|"
-    r"són) (?:ara )?(?:al?s?|en)|(?:är|er) (?:nu |nå )?(?:i|på)|(?:είναι|βρίσκ\w+) (?:τώρα |πλέον )?(?:στ\w+|σε)|"
-    r"(?:zijn|staan|staat) (?:nu )?(?:in|op)|(?:on|ovat) (?:nyt )?\w+(?:ss[aä]|ll[aä])|(?:ada|berada|tersimpan) di|"
-    r"(?:đã ở|nằm) (?:trong|trên)|\w+(?:ban|ben) van(?:nak)?|staat op|draait|ligger|körs|kjører|kører|(?:ist|sind|"
-    r"liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|(?:est|"
-    r"sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|にあります|"
-    r"動いています|에 있습니다|실행 중|运行中|(?:已经?|现在)在|位于|נמצא\w* ב|موجودة? (?:في|على)|อยู่(?:ใน|ที่|บน)|"
-    r"में (?:है|हैं)",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # "is now live", "listens on"
+        (?:is|are)[ ](?:now[ ])?(?:
+            on | off | at | out | with | live | active | in[ ](?:effect|force) | up(?![ ]to[ ]date) | available
+            | running | in(?![ ]place\b) | listening | serving | tracked | stored | reachable
+        )
+        | (?:lies?|sits?|lives?|listens?)[ ](?:now[ ])?(?:on|in|at|under)
+        # French, Spanish, Italian, Portuguese
+        | se[ ]trouve(?:nt)? | se[ ]encuentran? | si[ ]trova(?:no)? | encontra-se
+        # Polish, Czech, Slovak, Russian, Ukrainian, the Scandinavian languages
+        | ma[ ]już | mają[ ]już | działa\w* | leż[ya]\w* | běží | leží | лежит | лежат | находится | находятся
+        | працює | лежить | är[ ]igång | finns | findes | finnes
+        # a verb with a preposition: "jest w", "è in", "är på"
+        | (?:jest|są)[ ](?:już[ ]|teraz[ ])?(?:w|na)
+        | (?:je|jsou|sú)[ ](?:teď[ ]|už[ ]|nyní[ ]|teraz[ ])?(?:v|na|u) | su[ ](?:sada[ ]|već[ ])?(?:na|u)
+        | (?:е|са)[ ](?:вече[ ]|сега[ ])?(?:в|във|на|под)
+        | (?:è|sono)[ ](?:ora[ ]|adesso[ ])?(?:in|nel\w*|sul\w*) | (?:este|sunt)[ ](?:acum[ ])?(?:în|pe|la)
+        | (?:és|són)[ ](?:ara[ ])?(?:al?s?|en) | (?:är|er)[ ](?:nu[ ]|nå[ ])?(?:i|på)
+        | (?:είναι|βρίσκ\w+)[ ](?:τώρα[ ]|πλέον[ ])?(?:στ\w+|σε) | (?:zijn|staan|staat)[ ](?:nu[ ])?(?:in|op)
+        | (?:on|ovat)[ ](?:nyt[ ])?\w+(?:ss[aä]|ll[aä]) | (?:ada|berada|tersimpan)[ ]di
+        | (?:đã[ ]ở|nằm)[ ](?:trong|trên) | \w+(?:ban|ben)[ ]van(?:nak)? | staat[ ]op | draait | ligger | körs
+        | kjører | kører
+        | (?:ist|sind|liegt|liegen|steht|stehen|läuft|laufen)[ ](?:jetzt[ ]|nun[ ])?(?:auf|bei|im|in|unter)
+        | (?:est|sont)[ ](?:maintenant[ ])?(?:sur|dans) | están?[ ](?:ahora[ ])?en
+        | (?:está|estão)[ ](?:agora[ ])?n[oa]s?
+    )\b
+    # Japanese, Korean, Chinese, Hebrew, Arabic, Thai, Hindi
+    | にあります | 動いています | 에[ ]있습니다 | 실행[ ]중 | 运行中 | (?:已经?|现在)在 | 位于 | נמצא\w*[ ]ב
+    | موجودة?[ ](?:في|على) | อยู่(?:ใน|ที่|บน) | में[ ](?:है|हैं)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|(?:\b(?:est|sont|ai|a été|"
@@ -674,11 +785,24 @@ _FILE_SUBJECT = lazy_pattern(
     r"\W*(?:the (?:file|plot|chart|report|image|script) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`?(?= )"
 )
 _FILE_SHOWS = lazy_pattern(
-    r"\W*(?:the (?:file|plot|chart|report|image) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`? (?:now |jetzt |maintenant |"
-    r"ahora )?(?:shows?|contains?|holds?|lists?|has|displays?|includes?|zeigt|enthält|montre|contient|muestra|"
-    r"contiene|mostra|contém|показывает|содержит|містить|показва|съдържа|pokazuje|zawiera|obsahuje|ukazuje|prikazuje|"
-    r"sadrži|toont|bevat|visar|innehåller|viser|indeholder|inneholder|gösteriyor|içeriyor|arată|conține|mutatja|"
-    r"tartalmazza|näyttää|sisältää|δείχνει|περιέχει|menampilkan|berisi|hiển thị|chứa)\b"
+    r"""
+    \W*(?:
+        the[ ](?:file|plot|chart|report|image)[ ]
+    )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`?[ ](?:now[ ]|jetzt[ ]|maintenant[ ]|ahora[ ])?(?:
+        # English
+        shows? | contains? | holds? | lists? | has | displays? | includes?
+        # German, French, Spanish, Italian, Portuguese
+        | zeigt | enthält | montre | contient | muestra | contiene | mostra | contém
+        # Slavic languages
+        | показывает | содержит | містить | показва | съдържа | pokazuje | zawiera | obsahuje | ukazuje
+        | prikazuje | sadrži
+        # Dutch, the Scandinavian languages, Turkish, Romanian, ...
+        | toont | bevat | visar | innehåller | viser | indeholder | inneholder | gösteriyor | içeriyor | arată
+        | conține | mutatja | tartalmazza | näyttää | sisältää | δείχνει | περιέχει | menampilkan | berisi
+        | hiển[ ]thị | chứa
+    )\b
+    """,
+    re.VERBOSE,
 )
 
 
@@ -753,10 +877,19 @@ _ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1
 
 # What a test that passes does: "a new test confirms it".
 _CONFIRMS = lazy_pattern(
-    r"\b(?:confirm\w*|prov(?:es?|ed|en)|verif\w+|checks (?:this|that|it)|bestätig\w*|beleg\w*|beweis\w*|prouv\w+|"
-    r"vérifi\w+|comprueba\w*|demuestra\w*|comprova\w*|dimostra\w*|подтвержда\w*|проверя\w*|potwierdza\w*|"
-    r"potvrzuj\w*|bevestig\w*|bekräftar|bekræfter)\b|证明|確認|验证|확인",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        confirm\w* | prov(?:es?|ed|en) | verif\w+ | checks[ ](?:this|that|it)
+        # other languages with spaces between words
+        | bestätig\w* | beleg\w* | beweis\w* | prouv\w+ | vérifi\w+ | comprueba\w* | demuestra\w* | comprova\w*
+        | dimostra\w* | подтвержда\w* | проверя\w* | potwierdza\w* | potvrzuj\w* | bevestig\w* | bekräftar
+        | bekræfter
+    )\b
+    # Chinese, Japanese, Korean
+    | 证明 | 確認 | 验证 | 확인
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

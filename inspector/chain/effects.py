@@ -150,10 +150,18 @@ _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
-    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|tjek|tjekk|sjekk|"
-    r"kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|valid(?:a|ar|er|"
-    r"iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|dogrula|"
-    r"periksa)(?:\d|[_.-]|$)|(?<=[a-z])(?:Test|Spec)s?\.\w+$"
+    r"""
+    (?:^|[/_.-])(?:
+        # English
+        tests? | specs? | checks? | lint | verify | validate | repro\w* | smoke | e2e | run_?tests
+        # other languages
+        | tjek | tjekk | sjekk | kontroll? | kontrola | (?:über)?prüfen | prüfung | pruef(?:en|ung)? | vérif\w*
+        | verif(?:ica|ier|icar) | valid(?:a|ar|er|iere?n?) | comprueba | comprobar | controleer | sprawdz
+        | proveri | provjeri | preveri | tarkista | ellenor\w* | dogrula | periksa
+    )(?:\d|[_.-]|$)
+    | (?<=[a-z])(?:Test|Spec)s?\.\w+$
+    """,
+    re.VERBOSE,
 )
 # Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
 _CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "configtest"))
@@ -775,12 +783,22 @@ _MAX_SQL_CHARS = 4_000
 _MAY_STATE = lazy_pattern(r"[\s{;\\]|\A\.")  # most words of a shell's line have nothing of it
 # At the beginning of a text or after a semicolon: a word that begins a statement, with what has to follow it.
 _STATEMENTS = lazy_pattern(
-    r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|"
-    r"truncate)\s+(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|"
-    r"function|trigger)|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|select\s|explain\s|"
-    r"describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|\\(?:d[a-z]{0,2}|l)\+?(?:\s|"
-    r"\Z)|\.(?:tables|schema|databases|indexes)\b)",
-    re.IGNORECASE,
+    r"""
+    (?:\A|;)\s*(?:
+        # SQL that changes something, and GraphQL's mutations
+        (?P<changes>
+            insert\s+into | update\s+[\w.\"`\[]+\s+set | delete\s+from
+            | (?:create|alter|drop|truncate)\s+(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:
+                table | index | view | database | schema | user | role | type | column | function | trigger
+            )
+            | grant\s | revoke\s | merge\s+into | replace\s+into | mutation\b[^{}]{0,80}\{
+        )
+        # SQL that only asks, GraphQL's queries, and the commands of psql and sqlite3
+        | select\s | explain\s | describe\s | show\s+(?:tables|databases|columns|index|create)
+        | query\b[^{}]{0,80}\{ | \\(?:d[a-z]{0,2}|l)\+?(?:\s|\Z) | \.(?:tables|schema|databases|indexes)\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -578,11 +578,21 @@ _AMOUNT = lazy_pattern(
 )
 # The number of an item, and how many things the agent is about to name: "2 ways", "step 3".
 _ENUMERATES = lazy_pattern(
-    r"\b(?:steps?|options?|items?|points?|schritte?|punkte?|étapes?|opción|opção|paso|passo|krok|шаг|пункт) \d{1,2}\b|"
-    r"\b\d{1,2} (?:\w+ )?(?:ways?|options?|steps?|possibilit\w+|things?|questions?|reasons?|choices?|suggestions?|"
-    r"möglichkeiten|wege|schritte|fragen|gründe|façons|étapes|raisons|opciones|maneras|formas|pasos|opções|passos|"
-    r"modi|opzioni|способ\w*|вариант\w*|шаг\w*|sposob\w+|możliwości|kroki)\b",
-    re.IGNORECASE,
+    r"""
+    # "step 2"
+    \b(?:
+        steps? | options? | items? | points? | schritte? | punkte? | étapes? | opción | opção | paso | passo
+        | krok | шаг | пункт
+    )[ ]\d{1,2}\b
+    # "2 other ways"
+    | \b\d{1,2}[ ](?:\w+[ ])?(?:
+        ways? | options? | steps? | possibilit\w+ | things? | questions? | reasons? | choices? | suggestions?
+        | möglichkeiten | wege | schritte | fragen | gründe | façons | étapes | raisons | opciones | maneras
+        | formas | pasos | opções | passos | modi | opzioni | способ\w* | вариант\w* | шаг\w* | sposob\w+
+        | możliwości | kroki
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SHORT_RESULT = 400
 _MAX_SIBLINGS = 40  # so many calls of the same kind are compared with what is said

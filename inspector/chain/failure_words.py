@@ -357,16 +357,25 @@ def fails_within(line: str) -> bool:
 # occurred when calling tool`), CrewAI (`I encountered an error while trying to use the tool`, `Action 'x' not found`),
 # CAMEL (`Execution of function x failed`), Dify (`tool invoke error`), LlamaIndex (`Encountered error`), MCP's SDK.
 _TOOL_FAILED = lazy_pattern(
-    r"\s*(?:(?:(?:an )?error (?:occurred )?(?:when |while |in )?(?:calling|executing|running|invoking)|"
-    r"failed to (?:call|execute|run|invoke)) (?:the |async )?(?:tool|function)\b"
-    r"(?: ['\"`]?(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3}))?|"
-    r"execution of (?:tool|function|action) \S{1,80} failed\b|"
-    r"i encountered an error while trying to use the tool\b|action ['\"`]?\S{1,80} (?:not found|don['’]?t exist)\b|"
-    r"(?:the )?tool (?:['\"`]?\S{1,80}['\"`]? )?(?:returned|raised) (?:an? )?(?:error|exception)\b|tool invoke error:|"
-    r"\S{1,4} ?tool error: |\[tool error\]|encountered (?:an )?error: \S|unhandled (?:error|exception): \S|"
-    r"exception (?:encountered: |(?:while|when|during) (?:calling|executing|invoking|running) )\S|"
-    r"(?:functiontool )?\w{1,80} raised \w{1,60}(?:error|exception): )",
-    re.IGNORECASE,
+    r"""
+    \s*(?:
+        # "an error occurred while calling the tool `x`", "failed to run function x"
+        (?:
+            (?:an[ ])?error[ ](?:occurred[ ])?(?:when[ ]|while[ ]|in[ ])?(?:calling|executing|running|invoking)
+            | failed[ ]to[ ](?:call|execute|run|invoke)
+        )[ ](?:the[ ]|async[ ])?(?:tool|function)\b(?:[ ]['\"`]?(?P<tool>[\w-]{1,80}(?:[.:][\w-]{1,40}){0,3}))?
+        # the words of single frameworks
+        | execution[ ]of[ ](?:tool|function|action)[ ]\S{1,80}[ ]failed\b
+        | i[ ]encountered[ ]an[ ]error[ ]while[ ]trying[ ]to[ ]use[ ]the[ ]tool\b
+        | action[ ]['\"`]?\S{1,80}[ ](?:not[ ]found|don['’]?t[ ]exist)\b
+        | (?:the[ ])?tool[ ](?:['\"`]?\S{1,80}['\"`]?[ ])?(?:returned|raised)[ ](?:an?[ ])?(?:error|exception)\b
+        | tool[ ]invoke[ ]error: | \S{1,4}[ ]?tool[ ]error:[ ] | \[tool[ ]error\]
+        | encountered[ ](?:an[ ])?error:[ ]\S | unhandled[ ](?:error|exception):[ ]\S
+        | exception[ ](?:encountered:[ ]|(?:while|when|during)[ ](?:calling|executing|invoking|running)[ ])\S
+        | (?:functiontool[ ])?\w{1,80}[ ]raised[ ]\w{1,60}(?:error|exception):[ ]
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -471,16 +480,30 @@ _PLAIN_ERROR = lazy_pattern(
     re.IGNORECASE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
-    r"\s|[)}\]]+;?$|\W*$|\[SQL: |\(Background on this error|Node\.js v\d|npm |ROLLBACK$|"
-    r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b|"
-    r"(?:\[\w{4,8}\] )?(?:exiting|aborting|shutting down|stopping|terminating)\b|[A-Z]+: ",
-    re.IGNORECASE,
+    r"""
+    # a line that is indented, closes a bracket or has no words
+    \s | [)}\]]+;?$ | \W*$
+    # what SQLAlchemy, Node, npm and psql add
+    | \[SQL:[ ] | \(Background[ ]on[ ]this[ ]error | Node\.js[ ]v\d | npm[ ] | ROLLBACK$
+    # hints, and that the program ends
+    | (?:hint|note|help|info|warning|see|try|run|use|usage|caused[ ]by|please|at|or|and|to|view)\b
+    | (?:\[\w{4,8}\][ ])?(?:exiting|aborting|shutting[ ]down|stopping|terminating)\b | [A-Z]+:[ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _SUCCEEDED = lazy_pattern(
-    r"[\u2713\u2714\u2705]|\b(?:[1-9]\d* (?:passed|passing)|test result: ok|done|ready|query ok|added \d+ packages|"
-    r"setting up|fast-forward|(?<!not )(?:success\w*|succeeded))\b|: started$|^Starting .|: migrated \(|"
-    r"^\[\S{1,100} [0-9a-f]{7,40}\] ",
-    re.IGNORECASE,
+    r"""
+    # check marks
+    [\u2713\u2714\u2705]
+    # counts and words of success
+    | \b(?:
+        [1-9]\d*[ ](?:passed|passing) | test[ ]result:[ ]ok | done | ready | query[ ]ok | added[ ]\d+[ ]packages
+        | setting[ ]up | fast-forward | (?<!not[ ])(?:success\w*|succeeded)
+    )\b
+    # Docker Compose, Rails, Git
+    | :[ ]started$ | ^Starting[ ]. | :[ ]migrated[ ]\( | ^\[\S{1,100}[ ][0-9a-f]{7,40}\][ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _NPM = (
     r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:|"

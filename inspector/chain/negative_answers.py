@@ -75,22 +75,37 @@ _MISSING = lazy_pattern(
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
-    r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
-    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found|"
-    r"no (?:[\w-]+ ){1,4}(?:match|for|exist)\b)[^\n]{0,200}\s*\Z|"
-    # whois and dig
-    r"\s*no match for [^\n]{1,80}\n|[^\n]{0,80}\bstatus: NXDOMAIN\b",
-    re.IGNORECASE,
+    r"""
+    \s*(?:
+        # the whole answer: "no files found", "0 matches"
+        no[ ](?:[\w-]+[ ]){1,4}(?:were[ ]|was[ ])?found | no[ ]match(?:es)?\b | found[ ]0[ ]
+        | 0[ ](?:matches|results|files) | nothing[ ](?:found|matched) | no[ ]such | not[ ]found | none[ ]found
+        | no[ ](?:[\w-]+[ ]){1,4}(?:match|for|exist)\b
+    )[^\n]{0,200}\s*\Z
+    # whois, dig
+    | \s*no[ ]match[ ]for[ ][^\n]{1,80}\n | [^\n]{0,80}\bstatus:[ ]NXDOMAIN\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
-    r"(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
-    r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
-    r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
-    r"\u672a\u627e\u5230\u547d\u4ee4|"
-    r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
-    r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
-    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)",
-    re.IGNORECASE,
+    r"""
+    (?:
+        # English: bash, sh, Windows
+        command[ ]not[ ]found | :[ ]not[ ]found | not[ ]recognized[ ]as
+        # German, French, Spanish, Portuguese and Italian
+        | (?:befehl|kommando)[ ](?:wurde[ ])?nicht[ ]gefunden | commande[ ]introuvable | orden[ ]no[ ]encontrada
+        | comando[ ]n(?:\u00e3o[ ]encontrado|on[ ]trovato)
+        # Russian, Chinese, Japanese
+        | \u043a\u043e\u043c\u0430\u043d\u0434\u0430[ ]\u043d\u0435[ ]\u043d\u0430\u0439\u0434\u0435\u043d\u0430
+        | \u672a\u627e\u5230\u547d\u4ee4
+        | \u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093
+        # Dutch, Polish, Czech, the Scandinavian languages, Turkish
+        | opdracht[ ]niet[ ]gevonden | nie[ ]znaleziono[ ]polecenia | p\u0159\u00edkaz[ ]nenalezen
+        | kommando(?:t)?[ ](?:finns[ ]inte|hittades[ ]inte|ikke[ ]fundet|ikke[ ]funnet)
+        | komut[ ]bulunamad\u0131
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -387,9 +402,19 @@ _ASKS_IN_SQL = lazy_pattern(r"\bexists\s*\(|\bis (?:not )?null\s+as\b|\bto_regcl
 # What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, beside the
 # count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
-    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
-    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|(?<=_ms": )\d+|(?<=_ms":)\d+|'
-    r'"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+    r"""
+    \s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:
+        # an object whose only list is empty, with at most three plain members
+        \{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\](?:
+            \s*,\s*"\w{1,40}"\s*:\s*(?:
+                0 | false | null | (?<=_ms":[ ])\d+ | (?<=_ms":)\d+ | "(?i:zero|no|empty|ok|success)\w{0,20}"
+            )
+        ){0,3}\s*\}
+        # an empty list
+        | \[\s*\]
+    )\s*\}?\s*
+    """,
+    re.VERBOSE,
 )
 _MAX_NEGATIVE_CHARS = 200
 _OF_OUTCOME = ("success", "ok", "succeeded", "error")

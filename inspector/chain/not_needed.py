@@ -369,27 +369,51 @@ _PICTURE = lazy_pattern(
 )
 _GETS_CHANGES = frozenset(("git fetch", "git pull", "git stash"))
 _SPEAKS_OF_CHANGES = lazy_pattern(
-    r"\b(?:pull|fetch|stash|latest|newest|remote|origin|upstream|sync|rebas|merg|push|branch|releas|updat|aktuell|neuest|"
-    r"derni[eè]r|últim|ultim|актуал|последн|обнов|оновл|güncel|senast|nieuwst|najnow|actuali[sz]|atuali[sz]|aggiorn|"
-    r"aktuali[sz]|holen?\b|zieh|récup|tra[ei]|baix|scaric|ściąg|pobierz|подтян|stáhn|haal|hämta|hent|çek|frissít|hae\b|"
-    r"cập nhật|perbarui|ενημέρ)|最新|更新|同步|拉取|取得|プル|최신|업데이트|가져|تحديث|احدث|أحدث|עדכ|अपडेट|อัปเดต",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # git's words, and beginnings of "update", "latest" and "fetch"
+        pull | fetch | stash | latest | newest | remote | origin | upstream | sync | rebas | merg | push
+        | branch | releas | updat | aktuell | neuest | derni[eè]r | últim | ultim | актуал | последн | обнов
+        | оновл | güncel | senast | nieuwst | najnow | actuali[sz] | atuali[sz] | aggiorn | aktuali[sz]
+        | holen?\b | zieh | récup | tra[ei] | baix | scaric | ściąg | pobierz | подтян | stáhn | haal | hämta
+        | hent | çek | frissít | hae\b | cập[ ]nhật | perbarui | ενημέρ
+    )
+    # languages without spaces or without these letters
+    | 最新 | 更新 | 同步 | 拉取 | 取得 | プル | 최신 | 업데이트 | 가져 | تحديث | احدث | أحدث | עדכ | अपडेट
+    | อัปเดต
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _COPIES = frozenset(("cp", "tar", "zip", "pg_dump", "mysqldump"))
 _PREPARES = frozenset(("backup", "backups", "bak", "changelog"))
 _SPEAKS_OF_COPIES = lazy_pattern(
-    r"back(?:ed)?[ -]?up|snapshot|cach|changelog|\bsicher|gesichert|sauveg|\bcop[iy]|respald|segur|kopi|резерв|бэкап|"
-    r"копи|yedek|önbelle|záloh|zapasow|mentés|menteni|varmuus|varmist|cadangan|sao lưu|αντίγραφ|备份|備份|缓存|"
-    r"バックアップ|キャッシュ|백업|캐시|نسخ|احتياط|גיבוי|बैकअप|สำรอง",
-    re.IGNORECASE,
+    r"""
+    # English
+    back(?:ed)?[ -]?up | snapshot | cach | changelog
+    # beginnings of the words of other languages
+    | \bsicher | gesichert | sauveg | \bcop[iy] | respald | segur | kopi | резерв | бэкап | копи | yedek
+    | önbelle | záloh | zapasow | mentés | menteni | varmuus | varmist | cadangan | sao[ ]lưu | αντίγραφ
+    # languages without spaces or with other letters
+    | 备份 | 備份 | 缓存 | バックアップ | キャッシュ | 백업 | 캐시 | نسخ | احتياط | גיבוי | बैकअप | สำรอง
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _TO_BE_SAFE = lazy_pattern(
-    r"\b(?:(?:just )?to be (?:safe|careful|sure)|just in case|(?:as a|for) (?:precaution|safety)|"
-    r"(?:sicherheits|vorsichts)halber|zur sicherheit|par (?:sécurité|précaution)|au cas où|por si acaso|"
-    r"por (?:seguridad|precaución|segurança|precaução|via das dúvidas)|per (?:sicurezza|precauzione)|voor de zekerheid|"
-    r"för säkerhets skull|for en sikkerheds skyld|na wszelki wypadek|pro jistotu|на всякий случай|"
-    r"her ihtimale karşı)\b|以防万一|保险起见|念のため|혹시 몰라",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        (?:just[ ])?to[ ]be[ ](?:safe|careful|sure) | just[ ]in[ ]case | (?:as[ ]a|for)[ ](?:precaution|safety)
+        # other languages with spaces between words
+        | (?:sicherheits|vorsichts)halber | zur[ ]sicherheit | par[ ](?:sécurité|précaution) | au[ ]cas[ ]où
+        | por[ ]si[ ]acaso | por[ ](?:seguridad|precaución|segurança|precaução|via[ ]das[ ]dúvidas)
+        | per[ ](?:sicurezza|precauzione) | voor[ ]de[ ]zekerheid | för[ ]säkerhets[ ]skull
+        | for[ ]en[ ]sikkerheds[ ]skyld | na[ ]wszelki[ ]wypadek | pro[ ]jistotu | на[ ]всякий[ ]случай
+        | her[ ]ihtimale[ ]karşı
+    )\b
+    # Chinese, Japanese, Korean
+    | 以防万一 | 保险起见 | 念のため | 혹시[ ]몰라
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _ENGLISH = lazy_pattern(r"\b(?:the|of|with|my|our|how|what|is|are|that|this)\b")
 
@@ -433,10 +457,17 @@ def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
 
 
 _SAID_GONE = lazy_pattern(
-    r"\b(?:already (?:gone|deleted|removed)|(?:gone|deleted|removed) already|(?:was|were) gone|"
-    r"(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
-    r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
-    r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
+    r"""
+    \b(?:
+        # English
+        already[ ](?:gone|deleted|removed) | (?:gone|deleted|removed)[ ]already | (?:was|were)[ ]gone
+        # German, French, Spanish, Portuguese, Italian, Russian
+        | (?:schon|bereits)[ ](?:weg|gelöscht|entfernt) | déjà[ ]supprim\w+
+        | ya[ ](?:estaba[ ])?(?:borrad|eliminad)[oa]s? | já[ ](?:foi[ ]|estava[ ])?removid[oa]s?
+        | già[ ](?:stat[oa][ ])?(?:rimoss|eliminat)[oa] | уже[ ](?:удал\w+|нет)
+    )
+    """,
+    re.VERBOSE,
 )
 # `npx` did not get the program, or the program not its browser.
 _NOT_FETCHED = lazy_pattern(
@@ -470,21 +501,44 @@ _NOTHING_TO_CHECK = lazy_pattern(
 )
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
-    r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
-    r"possible|feasible|(?:you (?:can )?find|there (?:is|are)) (?:it|one|any|some)|available)\b|\boptionally\b|"
-    r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|\bsi (?:puedes|puede ser|"
-    r"es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|\bse (?:der|puder\w*|possível|"
-    r"for possível|conseguir\w*|possibile|puoi|riesci)\b|\bесли (?:можно|можешь|сможешь|получится|возможно)\b|"
-    r"如果(?:可以|可能|方便)|可能なら|できれば|できたら"
+    r"""
+    # English
+    \bif[ ](?:
+        (?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)
+        | possible | feasible | (?:you[ ](?:can[ ])?find|there[ ](?:is|are))[ ](?:it|one|any|some) | available
+    )\b
+    | \boptionally\b
+    # German, French and Spanish, Portuguese and Italian, Russian, Chinese, Japanese
+    | \b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b
+    | \bsi[ ](?:
+        puedes | puede[ ]ser | es[ ]posible | se[ ]puede | da[ ]tiempo | possible | tu[ ]peux | vous[ ]pouvez
+        | c['’]est[ ]possible
+    )\b
+    | \bse[ ](?:der|puder\w*|possível|for[ ]possível|conseguir\w*|possibile|puoi|riesci)\b
+    | \bесли[ ](?:можно|можешь|сможешь|получится|возможно)\b | 如果(?:可以|可能|方便) | 可能なら | できれば
+    | できたら
+    """,
+    re.VERBOSE,
 )
 _DOCUMENT_WORDS = (
     r"(?<![^\W_])(?:docs?|dok[uů]\w*|documenta\w*|документ\w*|readme|changelog|guide|manual|anleitung)(?![^\W_])|"
     r"\.(?:md|rst|adoc|txt)\b|文档|文檔|ドキュメント|문서"
 )
 _WHETHER = lazy_pattern(
-    r"\b(?:check|see|test|verify|find out|tell me) (?:if|whether)\b|\b(?:prüf|schau|sieh|sag)[^.?!]{0,20}\bob\b|"
-    r"\b(?:vérifi|regarde|dis|comprueba|mira|verifica|dime|confira|veja|controlla|guarda|vedi|dimmi)\w* s[ie]\b|"
-    r"\bли\b|\bczy\b|\bzda\b|\bcontroleer of\b|\bkolla om\b|\bm[iıuü]\b|确认|有没有|是否|か確認"
+    r"""
+    # English
+    \b(?:check|see|test|verify|find[ ]out|tell[ ]me)[ ](?:if|whether)\b
+    # German, French, Spanish, Portuguese, Italian
+    | \b(?:prüf|schau|sieh|sag)[^.?!]{0,20}\bob\b
+    | \b(?:
+        vérifi | regarde | dis | comprueba | mira | verifica | dime | confira | veja | controlla | guarda | vedi
+        | dimmi
+    )\w*[ ]s[ie]\b
+    # a word for "whether" alone: Russian, Polish, Czech, Dutch, Swedish, Turkish, Chinese, Japanese
+    | \bли\b | \bczy\b | \bzda\b | \bcontroleer[ ]of\b | \bkolla[ ]om\b | \bm[iıuü]\b | 确认 | 有没有 | 是否
+    | か確認
+    """,
+    re.VERBOSE,
 )
 _DOCUMENT = lazy_pattern(_DOCUMENT_WORDS)
 _ONLY_DOCUMENTS = lazy_pattern(
@@ -501,25 +555,52 @@ _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
 # What a user begins with who no longer wants it.
 _WAIVES = lazy_pattern(
-    r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет|nie|nee|nej|"
-    r"then|well|in that case|dann|na|alors|dans ce cas|entonces|en ese caso|então|nesse caso|allora|in tal caso|тогда|"
-    r"dan|då|så|wtedy|tak|hmm+|gut|dziękuję|grazie|obrigad[oa])\W+)*"
-    # ... in the first person: "I'll leave it", "dann lasse ich es", "alors je laisse"
-    r"(?:i(?:['’]ll| will|['’]d rather| would rather)? (?:just )?(?:leave (?:it|that|this|things)\b|keep (?:it|that|"
-    r"things|the (?:one|old|current)|my)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|lass(?:e|en)? (?:ich|"
-    r"wir)\b|(?:ich|wir) (?:lasse?n?|warte[nt]?|verzichte[n]?)\b|(?:warte|verzichte)n? (?:ich|wir)\b|(?:je|"
-    r"on) (?:laisse|attends|renonce)\b|lo (?:dejo|dejamos)\b|prefiero (?:dejarlo|esperar)|(?:eu )?deixo\b|"
-    r"prefiro (?:deixar|esperar)|lascio\b|preferisco (?:lasciar|aspettar)|(?:я )?(?:оставлю|подожду)\b|"
-    r"(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|rezygnuj\w+|rinuncio\b|renuncio\b|desisto\b|откажусь\b|"
-    r"ik zie ervan af|(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|never ?mind|nvm|forget|skip|drop|leave (?:it|"
-    r"that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|not (?:needed|necessary)|egal|vergiss|lass|"
-    r"nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|(?:(?:yes|yeah|sure|fine|go ahead|go on|"
-    r"do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|mach\w*|weiter|oui|alors|d['’]accord|sí|"
-    r"vale|entonces|sim|então|va bene|allora|да|хорошо|тогда|давай\w*)\W+(?:\w+\W+){0,4}?)?(?:without|anyway|"
-    r"regardless|as (?:it )?is|ohne|trotzdem|sans|quand même|sin|igualmente|sem|mesmo assim|senza|comunque|"
-    r"без)(?:\W+\w+){0,3}\W*$|pas (?:la peine|besoin)|déja(?:lo)?\b|olv[ií]da|no hace falta|no importa|deixa|esquece|"
-    r"lascia|non serve|não (?:precisa|é preciso)|не (?:надо|нужно)|забудь|оставь|не важно)|.{0,12}(?:算了|不用|不必|"
-    r"没关系|いらない|結構です|なしで|不要です|やめ)"
+    r"""
+    (?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:
+        (?:
+            # what is said before it: "no", "well then"
+            ok(?:ay)? | no | nah | nope | thanks | nein | non | não | нет | nie | nee | nej | then | well
+            | in[ ]that[ ]case | dann | na | alors | dans[ ]ce[ ]cas | entonces | en[ ]ese[ ]caso | então
+            | nesse[ ]caso | allora | in[ ]tal[ ]caso | тогда | dan | då | så | wtedy | tak | hmm+ | gut
+            | dziękuję | grazie | obrigad[oa]
+        )\W+
+    )*(?:
+        # "I'll leave it", "dann lasse ich es", "alors je laisse"
+        i(?:['’]ll|[ ]will|['’]d[ ]rather|[ ]would[ ]rather)?[ ](?:just[ ])?(?:
+            leave[ ](?:it|that|this|things)\b | keep[ ](?:it|that|things|the[ ](?:one|old|current)|my)\b
+            | wait\b | let[ ]it\b | skip\b | pass\b | stay[ ]with\b | hold[ ]off
+        )
+        | lass(?:e|en)?[ ](?:ich|wir)\b | (?:ich|wir)[ ](?:lasse?n?|warte[nt]?|verzichte[n]?)\b
+        | (?:warte|verzichte)n?[ ](?:ich|wir)\b | (?:je|on)[ ](?:laisse|attends|renonce)\b
+        | lo[ ](?:dejo|dejamos)\b | prefiero[ ](?:dejarlo|esperar) | (?:eu[ ])?deixo\b
+        | prefiro[ ](?:deixar|esperar) | lascio\b | preferisco[ ](?:lasciar|aspettar)
+        | (?:я[ ])?(?:оставлю|подожду)\b | (?:to[ ])?(?:zostaw\w*|poczekam)\b | laat[ ](?:ik|maar)\b
+        | rezygnuj\w+ | rinuncio\b | renuncio\b | desisto\b | откажусь\b | ik[ ]zie[ ]ervan[ ]af
+        | (?:jag[ ])?låter?[ ](?:jag[ ])?(?:det[ ])?(?:bli|vara)\b
+        # "never mind", "forget it", "no need"
+        | never[ ]?mind | nvm | forget | skip | drop | leave[ ](?:it|that|this) | let[ ]it
+        | don['’]t[ ](?:bother|worry) | no[ ]need | i['’]ll[ ]do | not[ ](?:needed|necessary) | egal | vergiss
+        | lass | nicht[ ](?:nötig|notwendig) | brauchst | schon[ ]gut | laisse | tant[ ]pis | oublie
+        # "yes, order it without", "mach ohne weiter"
+        | (?:
+            (?:
+                yes | yeah | sure | fine | go[ ]ahead | go[ ]on | do[ ]it | continue | proceed | order | book
+                | send | just | then | please | ja | gut | dann | mach\w* | weiter | oui | alors | d['’]accord
+                | sí | vale | entonces | sim | então | va[ ]bene | allora | да | хорошо | тогда | давай\w*
+            )\W+(?:\w+\W+){0,4}?
+        )?(?:
+            without | anyway | regardless | as[ ](?:it[ ])?is | ohne | trotzdem | sans | quand[ ]même | sin
+            | igualmente | sem | mesmo[ ]assim | senza | comunque | без
+        )(?:\W+\w+){0,3}\W*$
+        # French, Spanish, Portuguese, Italian, Russian
+        | pas[ ](?:la[ ]peine|besoin) | déja(?:lo)?\b | olv[ií]da | no[ ]hace[ ]falta | no[ ]importa | deixa
+        | esquece | lascia | non[ ]serve | não[ ](?:precisa|é[ ]preciso) | не[ ](?:надо|нужно) | забудь | оставь
+        | не[ ]важно
+    )
+    # Chinese and Japanese
+    | .{0,12}(?:算了|不用|不必|没关系|いらない|結構です|なしで|不要です|やめ)
+    """,
+    re.VERBOSE,
 )
 
 

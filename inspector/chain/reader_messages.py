@@ -86,15 +86,31 @@ OTHER_NAMES = MappingProxyType(
 )
 # How clients of a service and programs of a system report, where they do not begin with their own name.
 _DOCKER = lazy_pattern(
-    r"Error response from daemon: |Error(?: response)?: No such (?:container|image|object|volume|network|service)|"
-    r"(?:Error: )?(?:Cannot|permission denied while trying to) connect to the Docker daemon|"
-    r"no such (?:service|container): |error during connect: |no configuration file provided|OCI runtime exec failed: "
+    r"""
+    # the daemon's errors
+    Error[ ]response[ ]from[ ]daemon:[ ]
+    | Error(?:[ ]response)?:[ ]No[ ]such[ ](?:container|image|object|volume|network|service)
+    | (?:Error:[ ])?(?:Cannot|permission[ ]denied[ ]while[ ]trying[ ]to)[ ]connect[ ]to[ ]the[ ]Docker[ ]daemon
+    # Docker Compose, the runtime
+    | no[ ]such[ ](?:service|container):[ ] | error[ ]during[ ]connect:[ ]
+    | no[ ]configuration[ ]file[ ]provided | OCI[ ]runtime[ ]exec[ ]failed:[ ]
+    """,
+    re.VERBOSE,
 )
 _KUBECTL = lazy_pattern(
-    r"Error from server\b|Unable to connect to the server|The connection to the server |"
-    r"error: (?:You must be logged in|a container name must be specified|container \S+ is not valid|"
-    r"the server doesn't have a resource|no (?:matching|context)|expected |unknown |timed out waiting|"
-    r"unable to |cannot |current-context)"
+    r"""
+    # the server's errors, and that it is not reached
+    Error[ ]from[ ]server\b | Unable[ ]to[ ]connect[ ]to[ ]the[ ]server
+    | The[ ]connection[ ]to[ ]the[ ]server[ ]
+    # kubectl's own errors
+    | error:[ ](?:
+        You[ ]must[ ]be[ ]logged[ ]in | a[ ]container[ ]name[ ]must[ ]be[ ]specified
+        | container[ ]\S+[ ]is[ ]not[ ]valid | the[ ]server[ ]doesn't[ ]have[ ]a[ ]resource
+        | no[ ](?:matching|context) | expected[ ] | unknown[ ] | timed[ ]out[ ]waiting | unable[ ]to[ ]
+        | cannot[ ] | current-context
+    )
+    """,
+    re.VERBOSE,
 )
 _SYSTEMD = lazy_pattern(
     r"Failed to (?:get|open|add|search|determine|parse|iterate|list|connect to (?:bus|system|user))|"
@@ -249,30 +265,50 @@ def _stand_in(text: str) -> str | None:
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
 # The whole line that a site shows in place of a page, and Claude Code in place of what it searched.
 _STANDS_IN = lazy_pattern(
-    r"API Error: .*|Just a moment\.\.\.|Attention Required! \|.*|"
-    r"(?:(?:please |you need to )?enable JavaScript (?:and cookies )?to (?:run|continue|view)|"
-    r"(?:please )?verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser|"
-    r"(?:\w+[!,.] )?the page you['’]re looking for (?:can|could|was|does)|"
-    r"(?:this|the) (?:\w+ ){1,2}is (?:only|exclusively) (?:available )?(?:to|for) subscribers|"
-    r"you must be (?:logged|signed) in to (?:view|see|read|access|continue)|"
-    r"(?:please )?(?:subscribe|log in|sign in) to (?:continue|keep) reading|"
-    r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,160}",
-    re.IGNORECASE,
+    r"""
+    # a gateway's error, Cloudflare's pages
+    API[ ]Error:[ ].* | Just[ ]a[ ]moment\.\.\. | Attention[ ]Required![ ]\|.*
+    # a wall: for scripts, robots, or those who do not pay
+    | (?:
+        (?:please[ ]|you[ ]need[ ]to[ ])?enable[ ]JavaScript[ ](?:and[ ]cookies[ ])?to[ ](?:run|continue|view)
+        | (?:please[ ])?verify(?:ing)?[ ](?:that[ ])?you[ ]are[ ](?:a[ ])?human | checking[ ]your[ ]browser
+        | (?:\w+[!,.][ ])?the[ ]page[ ]you['’]re[ ]looking[ ]for[ ](?:can|could|was|does)
+        | (?:this|the)[ ](?:\w+[ ]){1,2}is[ ](?:only|exclusively)[ ](?:available[ ])?(?:to|for)[ ]subscribers
+        | you[ ]must[ ]be[ ](?:logged|signed)[ ]in[ ]to[ ](?:view|see|read|access|continue)
+        | (?:please[ ])?(?:subscribe|log[ ]in|sign[ ]in)[ ]to[ ](?:continue|keep)[ ]reading
+        | (?:\w+[ ]){0,4}(?:nur[ ]für[ ]Abonnenten|réservé[ ]aux[ ]abonnés|(?:solo|sólo)[ ]para[ ]suscriptores)
+    )\b.{0,160}
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What a model that read the page for the agent says of such a page (Claude Code's `WebFetch`).
 _TELLS_OF_WALL = lazy_pattern(
-    r"\b(?:captcha|bot[- ]protection|(?:security|human) verification|verify(?:ing)? (?:that )?you are (?:a )?human|"
-    r"interstitial|login wall|paywall)\b[\s\S]{0,300}\b(?:cannot (?:be )?determine|can(?:not|['\u2019]t) (?:be )?(?:"
-    r"find|read|access|answer)|(?:does not|doesn['\u2019]t) contain|contains no)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # what is in the way
+        captcha | bot[- ]protection | (?:security|human)[ ]verification
+        | verify(?:ing)?[ ](?:that[ ])?you[ ]are[ ](?:a[ ])?human | interstitial | login[ ]wall | paywall
+    )\b[\s\S]{0,300}\b(?:
+        # what it prevents
+        cannot[ ](?:be[ ])?determine | can(?:not|['\u2019]t)[ ](?:be[ ])?(?:find|read|access|answer)
+        | (?:does[ ]not|doesn['\u2019]t)[ ]contain | contains[ ]no
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number
 # What readers of files and pages say that they cannot read at all.
 _OF_READER = lazy_pattern(
-    r"this tool cannot read binary |file (?:content |size )?\([^)\n]{1,40}\) exceeds |(?:the )?file (?:is )?too large|"
-    r"\(?no text layer|unable to verify if domain |(?:the )?(?:file|image|document|pdf) (?:is|appears to be) (?:an? )?"
-    r"(?:binary|password|encrypted|corrupt\w*|unsupported)|cannot (?:read|display|open) (?:binary|this) ",
-    re.IGNORECASE,
+    r"""
+    # the size or kind of the file is refused
+    this[ ]tool[ ]cannot[ ]read[ ]binary[ ] | file[ ](?:content[ ]|size[ ])?\([^)\n]{1,40}\)[ ]exceeds[ ]
+    | (?:the[ ])?file[ ](?:is[ ])?too[ ]large | \(?no[ ]text[ ]layer | unable[ ]to[ ]verify[ ]if[ ]domain[ ]
+    | (?:the[ ])?(?:file|image|document|pdf)[ ](?:is|appears[ ]to[ ]be)[ ](?:an?[ ])?(?:
+        binary | password | encrypted | corrupt\w* | unsupported
+    )
+    | cannot[ ](?:read|display|open)[ ](?:binary|this)[ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _FAILS_TO_READ = lazy_pattern(
     rf"{_BARRED}|{_CANNOT}|timed? ?out|time-?out|net::ERR_|\b(?:EN\w+|EACCES|EISDIR|ECONN\w+|ETIMEDOUT)\b|"

@@ -17,31 +17,54 @@ from weaklink.inspector.scanning import lazy_pattern
 # Refusals by the user, a rule or a hook, as agents write them: Claude Code, Codex, Gemini CLI, Cline, OpenHands,
 # Copilot, OpenCode, Continue. Only at the beginning of a result.
 _REJECTED = lazy_pattern(
-    r"\b(?:user|operator|human)(?: has| have)? (?:(?:explicitly|manually|just|already) )?(?:rejected|denied|"
-    r"declined|refused|cancell?ed|aborted|"
-    r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
-    r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
-    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
-    r"your |an? )?(?:(?:sandbox|security|safety|execution|command|approval|permission) )?(?:user|operator|human|"
-    r"polic\w+|"
-    r"permission\w*|hook|rule|setting\w*|approval|administrator|reviewer|approver|"
-    r"pretooluse)|permission (?:to use .{1,80}|for this \w+) (?:has been|was) denied|\brequest(?:ed|"
-    r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
-    r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
-    r"(?:sandbox|approval|permission|auto-?run|security|safety) (?:policy|settings?|mode|rules?) (?:has |"
-    r"have )?(?:blocked|"
-    r"denied|rejected|refused|prevent\w*)|\[?request interrupted by user|tool use was rejected|"
-    r"denied by (?:your )?permission settings|"
-    r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
-    r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
-    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
+    r"""
+    # "the user rejected", "the operator chose to skip"
+    \b(?:user|operator|human)(?:[ ]has|[ ]have)?[ ](?:(?:explicitly|manually|just|already)[ ])?(?:
+        rejected | denied | declined | refused | cancell?ed | aborted | interrupted | disallowed | blocked
+        | did(?:[ ]not|n['’]t)[ ](?:allow|approve|want) | does(?:[ ]not|n['’]t)[ ]want[ ]to
+        | skipped[ ](?:the|this)[ ]
+        | chose[ ](?:not[ ])?to[ ](?:skip|stop|cancel|abort|reject|deny|run|allow|proceed)
+    )
+    # "denied by policy", "blocked by the sandbox rule"
+    | (?:
+        reject | den | declin | refus | cancel | cancell | abort | interrupt | block | disallow
+    )(?:ed|ied)[ ]by[ ](?:the[ ]|a[ ]|your[ ]|an?[ ])?(?:
+        (?:sandbox|security|safety|execution|command|approval|permission)[ ]
+    )?(?:
+        user | operator | human | polic\w+ | permission\w* | hook | rule | setting\w* | approval | administrator
+        | reviewer | approver | pretooluse
+    )
+    # Claude Code: "permission to use X has been denied"; hooks; settings
+    | permission[ ](?:to[ ]use[ ].{1,80}|for[ ]this[ ]\w+)[ ](?:has[ ]been|was)[ ]denied
+    | \brequest(?:ed|s)[ ]permissions?[ ]to[ ].{1,120}[ ]but[ ]you
+    | (?:requires|needs|without)[ ](?:user[ ]|your[ ])?(?:
+        approval(?![ ](?:by|from|of)[ ]) | confirmation | permission[ ]to
+    )
+    | pretooluse\b.{0,80}\bhook | hook[ ](?:error|denied|blocked|rejected)
+    | (?:
+        sandbox | approval | permission | auto-?run | security | safety
+    )[ ](?:policy|settings?|mode|rules?)[ ](?:has[ ]|have[ ])?(?:blocked|denied|rejected|refused|prevent\w*)
+    # the words of single agents
+    | \[?request[ ]interrupted[ ]by[ ]user | tool[ ]use[ ]was[ ]rejected
+    | denied[ ]by[ ](?:your[ ])?permission[ ]settings | was[ ]blocked\.[ ]for[ ]security | user_reject
+    | rejected\((?:user|\") | specified[ ]a[ ]rule[ ]which[ ]prevents | approval[ ](?:was[ ])?denied
+    | not[ ](?:permitted|allowed)[ ]by[ ](?:the[ ]|your[ ])?(?:policy|permission|settings|rule)
+    | tool[ ]call[ ](?:was[ ])?(?:rejected|denied|declined) | operation[ ]cancelled
+    """,
+    re.VERBOSE,
 )
 _NOT_RUN = lazy_pattern(
-    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|"
-    r"cancell?ed)|"
-    r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
-    r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
-    r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
+    r"""
+    # another call of the same answer failed
+    sibling[ ]tool[ ]call | (?:cancelled:[ ])?parallel[ ]tool[ ]call | tool[ ]call[ ]skipped\b
+    | tool[ ]call[ ]was[ ](?:not[ ]executed|skipped|cancell?ed)
+    # "was never run", "skipped because"
+    | (?:was|were)[ ](?:not|never)[ ](?:run|executed|started) | not[ ]executed\b
+    | \bskipped[ ](?:because|due|since) | (?:call|tool|execution|task|command)[ ](?:was[ ])?cancell?ed
+    | ^(?:error:[ ])?cancell?ed\b | tool[ ]execution[ ]aborted
+    | aborted[ ]before[ ](?:it|the[ ](?:tool|command))[ ](?:ran|started|began) | ^aborted\b
+    """,
+    re.VERBOSE,
 )
 _TIMED_OUT = lazy_pattern(r"time[ds]?[ -]?out|deadline exceeded", re.IGNORECASE)
 
@@ -80,12 +103,18 @@ def never_ran(call: ToolCall, text: str) -> str | None:
 
 _STATE_AND_REASON = 2
 _NEVER_RAN = lazy_pattern(
-    r'\{[^{}\n]{0,120}"(?:state|status)"\s*:\s*"(?:skipped|cancell?ed|not[_ -](?:run|executed|started)|blocked)"'
-    r'[^{}\n]{0,60}"(?:reason|message|detail|cause)"\s*:\s*"(?P<reason>[^"\n]{0,160}\b(?:dependenc\w+|upstream|previous|prior|preceding|'
-    r"earlier|prerequisite|sibling|parent|another|needs?)\b[^\"\n]{0,160}"
-    r"\b(?:fail\w*|error\w*|not \w+|abort\w*|cancel\w*)"
-    r'\b[^"\n]{0,100})"',
-    re.IGNORECASE,
+    r"""
+    \{[^{}\n]{0,120}"(?:state|status)"\s*:\s*"(?:
+        skipped | cancell?ed | not[_ -](?:run|executed|started) | blocked
+    )"[^{}\n]{0,60}"(?:reason|message|detail|cause)"\s*:\s*"(?P<reason>
+        [^"\n]{0,160}\b(?:
+            # what failed in its place
+            dependenc\w+ | upstream | previous | prior | preceding | earlier | prerequisite | sibling | parent
+            | another | needs?
+        )\b[^\"\n]{0,160}\b(?:fail\w*|error\w*|not[ ]\w+|abort\w*|cancel\w*)\b[^"\n]{0,100}
+    )"
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -111,17 +140,35 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
 # Code, LangGraph, the AI SDK, OpenCode, Pydantic AI, OpenAI's Agents SDK, Strands, `llm`, MCP, Semantic Kernel, and of
 # Python itself, whose message LlamaIndex passes on.
 _NOT_TAKEN = lazy_pattern(
-    r"\s*(?:(?:<tool_use_error>|<system>)?(?:mcp error -?\d{1,6}: |error: ){0,2})(?:"
-    r"error (?:validating|invoking|parsing|decoding) (?:the )?(?:json |function )?(?:tool|arguments?|input|call)\b|"
-    r"(?:failed|unable) to (?:parse|decode|validate) (?:the )?(?:json |function |tool )?(?:arguments?|input)\b|"
-    r"invalid (?:json )?(?:arguments?|input|parameters?)(?: for (?:the )?(?:tool|function)\b|\. |:)|"
-    r"the \S{1,80} tool was called with invalid arguments|\d{1,4} validation errors?\b|"
-    r"an error occurred while (?:running|parsing|validating) the tool\b|"
-    r"(?:input|schema|arguments?) ?validation ?error\b|validation failed for (?:the )?(?:input|tool|arguments?)\b|"
-    r"the tool call (?:with name \S{1,80} is not part of|arguments are malformed)\b|"
-    r"[\w.<>]{1,80}\(\) (?:missing \d{1,2} required|got (?:an unexpected|multiple values)|takes (?:from )?\d{1,2})\b|"
-    r"unknown tool\b|tool \S{1,80} (?:was )?(?:not found|does not exist)\b|\S{1,80} is not a valid tool\b)",
-    re.IGNORECASE,
+    r"""
+    \s*(?:(?:<tool_use_error>|<system>)?(?:mcp[ ]error[ ]-?\d{1,6}:[ ]|error:[ ]){0,2})(?:
+        # "error parsing the tool call", "failed to decode the arguments"
+        error[ ](?:
+            validating | invoking | parsing | decoding
+        )[ ](?:the[ ])?(?:json[ ]|function[ ])?(?:tool|arguments?|input|call)\b
+        | (?:failed|unable)[ ]to[ ](?:parse|decode|validate)[ ](?:the[ ])?(?:
+            json[ ] | function[ ] | tool[ ]
+        )?(?:arguments?|input)\b
+        | invalid[ ](?:json[ ])?(?:arguments?|input|parameters?)(?:
+            [ ]for[ ](?:the[ ])?(?:tool|function)\b | \.[ ] | :
+        )
+        # the words of single frameworks, among them Pydantic's
+        | the[ ]\S{1,80}[ ]tool[ ]was[ ]called[ ]with[ ]invalid[ ]arguments | \d{1,4}[ ]validation[ ]errors?\b
+        | an[ ]error[ ]occurred[ ]while[ ](?:running|parsing|validating)[ ]the[ ]tool\b
+        | (?:input|schema|arguments?)[ ]?validation[ ]?error\b
+        | validation[ ]failed[ ]for[ ](?:the[ ])?(?:input|tool|arguments?)\b
+        | the[ ]tool[ ]call[ ](?:with[ ]name[ ]\S{1,80}[ ]is[ ]not[ ]part[ ]of|arguments[ ]are[ ]malformed)\b
+        # Python's TypeError for wrong arguments
+        | [\w.<>]{1,80}\(\)[ ](?:
+            missing[ ]\d{1,2}[ ]required | got[ ](?:an[ ]unexpected|multiple[ ]values)
+            | takes[ ](?:from[ ])?\d{1,2}
+        )\b
+        # a tool that does not exist
+        | unknown[ ]tool\b | tool[ ]\S{1,80}[ ](?:was[ ])?(?:not[ ]found|does[ ]not[ ]exist)\b
+        | \S{1,80}[ ]is[ ]not[ ]a[ ]valid[ ]tool\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -202,11 +249,17 @@ _NEVER_BEGAN = lazy_pattern(
 
 # ... and of a change in one of the first languages of services: "Nicht ausgeführt: der Lauf wurde abgebrochen."
 _NOT_BEGUN = lazy_pattern(
-    r"(?:not (?:run|executed|started)|nicht (?:ausgeführt|gestartet)|non (?:exécuté|lancé|eseguit|avviat)\w{0,2}|"
-    r"no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|niet (?:uitgevoerd|gestart)|"
-    r"nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|"
-    r"ikke (?:kjørt|kørt|startet)|"
-    r"ei suoritettu|未执行|未运行|未実行)\s?[:：.。(（—–](?!\s*\d)[^\n]{10,200}$"
+    r"""
+    (?:
+        # "not run", in the languages that are read
+        not[ ](?:run|executed|started) | nicht[ ](?:ausgeführt|gestartet)
+        | non[ ](?:exécuté|lancé|eseguit|avviat)\w{0,2} | no[ ](?:ejecutad|iniciad)[oa]
+        | não[ ](?:executad|iniciad)[oa] | niet[ ](?:uitgevoerd|gestart) | nie[ ](?:wykonano|uruchomiono)
+        | neproveden[oa]? | не[ ](?:выполнено|запущено|виконано) | inte[ ](?:körd|startad)
+        | ikke[ ](?:kjørt|kørt|startet) | ei[ ]suoritettu | 未执行 | 未运行 | 未実行
+    )\s?[:：.。(（—–](?!\s*\d)[^\n]{10,200}$
+    """,
+    re.VERBOSE,
 )
 
 
@@ -218,12 +271,27 @@ def _begin_of_refusal(folded: str) -> int:
 
 _OF_CALL = lazy_pattern(r"\b(?:tool|command|call|operation|hook|permission rule)\b", re.IGNORECASE)
 _REFUSED_SUBJECT = lazy_pattern(
-    r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
-    r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
-    r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
-    r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
-    r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
-    r"chose (?:not )?to (?:skip|run|allow|stop) ))|"
-    r"(?:error: )?(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|"
-    r"edit|patch|action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"""
+    \[operation[ ]cancelled\][ ]reason:[ ] | permission[ ]to[ ](?:run|use|call)[ ]\S{1,60}[ ](?=\w+[ ]by\b)
+    # the user, if what follows is a refusal
+    | (?:the|your)[ ](?=
+        (?:user|operator|human)[ ](?:has[ ])?(?:
+            (?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|block|skipp)(?:ed|ied)[ ](?:
+                to[ ](?:run|use|execute|allow|approve|grant|proceed)\b | permission\b
+                | (?:this|that|the|your)[ ](?:\w+[ ])?(?:
+                    tool | command | call | operation | action | request | edit | change | patch
+                )\b
+            )
+            | d(?:id|oes)(?:[ ]not|n['\u2019]t)[ ](?:
+                allow | approve | want[ ]to[ ](?:run|use|execute|proceed|continue|take)
+            )\b
+            | chose[ ](?:not[ ])?to[ ](?:skip|run|allow|stop)[ ]
+        )
+    )
+    # the call: "the command was rejected by"
+    | (?:error:[ ])?(?:the[ ]|this[ ]|your[ ])?(?:(?:exec|shell|bash|tool|file|mcp|proposed)[ ])?(?:
+        command | call | tool[ ]use | edit | patch | action | execution | request | operation
+    )[ ](?:(?:was|has[ ]been|is)[ ])?(?=\w+[ ]by\b)
+    """,
+    re.VERBOSE,
 )

@@ -56,9 +56,19 @@ _EXCLAIMED = lazy_pattern(r"^\w+[.!:] ")  # "Oops! ..."
 _ACTS_ON_PAGE = frozenset(("click", "submit", "press", "select", "tap"))
 _ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
 _WRONG = lazy_pattern(
-    r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
-    r"ongeldig\w*|felaktig\w*|feil|nieprawidłow\w+|błędn\w+|nesprávn\w+|neplatn\w+|неверн\w+|неправильн\w+|невірн\w+|geçersiz|"
-    r"hatalı|helytelen|érvénytelen|salah)\b|错误|不正确|無効|正しくありません|잘못|올바르지"
+    r"""
+    \b(?:
+        # English
+        incorrect\w* | invalid\w* | wrong
+        # other languages with spaces between words
+        | falsch\w* | ungültig\w* | inválid[oa]s? | errat[oa] | non[ ]valid[oae] | onjuist | ongeldig\w*
+        | felaktig\w* | feil | nieprawidłow\w+ | błędn\w+ | nesprávn\w+ | neplatn\w+ | неверн\w+ | неправильн\w+
+        | невірн\w+ | geçersiz | hatalı | helytelen | érvénytelen | salah
+    )\b
+    # Chinese, Japanese, Korean
+    | 错误 | 不正确 | 無効 | 正しくありません | 잘못 | 올바르지
+    """,
+    re.VERBOSE,
 )
 
 
@@ -152,10 +162,17 @@ _GREETING = lazy_pattern(
 _MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _APOLOGY = lazy_pattern(
-    r"^\W*(?:(?:i['\u2019]m |we are )?sorry|unfortunately|leider|désolée?|malheureusement|lo siento|lamentablemente|"
-    r"desculpe|infelizmente|lamento|mi dispiace|purtroppo|helaas|sorry|niestety|przepraszam\w*|bohužel|tyvärr|desværre|"
-    r"dessverre|beklager|valitettavasti|sajnos|sajnál\w+|maalesef|üzgün\w+|din păcate|maaf|к сожалению|на жаль|"
-    r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?)[,:;、，!.]\s*"
+    r"""
+    ^\W*(?:
+        # "sorry", "unfortunately", in the languages that are read
+        (?:i['\u2019]m[ ]|we[ ]are[ ])?sorry | unfortunately | leider | désolée? | malheureusement | lo[ ]siento
+        | lamentablemente | desculpe | infelizmente | lamento | mi[ ]dispiace | purtroppo | helaas | sorry
+        | niestety | przepraszam\w* | bohužel | tyvärr | desværre | dessverre | beklager | valitettavasti
+        | sajnos | sajnál\w+ | maalesef | üzgün\w+ | din[ ]păcate | maaf | к[ ]сожалению | на[ ]жаль | извините
+        | 很?抱歉 | 对不起 | 申し訳(?:ありません|ございません)(?:が)? | 죄송합니다만?
+    )[,:;、，!.]\s*
+    """,
+    re.VERBOSE,
 )
 _END_OF_CLAUSE = lazy_pattern(
     r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s|\s(?:and|und|et|y|e|i|en|och|og|и) (?=(?:is |ist )?(?:not?|nicht|kein\w*|ne|"
@@ -176,9 +193,16 @@ def _is_english(sentence: str) -> bool:
 _ENGLISH = lazy_pattern(r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b")
 _PERHAPS_ENGLISH = lazy_pattern(r"\b(?:no|of|a|an|in|by|at)\b")
 _DONE = lazy_pattern(
-    r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
-    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
-    r"marked|moved|closed|cleared|copied|enabled|published)\W*$"
+    r"""
+    (?:
+        # what a change has done, at the end of the answer
+        sent | created | added | saved | updated | deleted | removed | booked | reserved | posted | scheduled
+        | completed | done | ok | success\w* | submitted | applied | assigned | confirmed | registered
+        | recorded | logged | (?:re-?)?queued | accepted | issued | marked | moved | closed | cleared | copied
+        | enabled | published
+    )\W*$
+    """,
+    re.VERBOSE,
 )
 _ALREADY = lazy_pattern(
     r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"
@@ -209,11 +233,16 @@ _NOTHING_TO_DO = lazy_pattern(
 )
 # "Asiento 12A ocupado por usted": what is taken is the user's.
 _FOR_USER = lazy_pattern(
-    r"\b(?:taken|held|occupied|reserved) (?:by|for) you\b|"
-    r"\b(?:für|von) (?:sie|dich|dir|ihnen) (?:belegt|besetzt|reserviert)\b|"
-    r"\b(?:occupée?|réservée?) (?:par|pour) (?:vous|toi)\b|"
-    r"\b(?:ocupad|reservad)[oa] (?:por|para) (?:usted|ti|você|vos)\b|"
-    r"\b(?:occupat|riservat|prenotat)[oa] (?:da|per) (?:te|lei|voi)\b"
+    r"""
+    # English
+    \b(?:taken|held|occupied|reserved)[ ](?:by|for)[ ]you\b
+    # German, French, Spanish and Portuguese, Italian
+    | \b(?:für|von)[ ](?:sie|dich|dir|ihnen)[ ](?:belegt|besetzt|reserviert)\b
+    | \b(?:occupée?|réservée?)[ ](?:par|pour)[ ](?:vous|toi)\b
+    | \b(?:ocupad|reservad)[oa][ ](?:por|para)[ ](?:usted|ti|você|vos)\b
+    | \b(?:occupat|riservat|prenotat)[oa][ ](?:da|per)[ ](?:te|lei|voi)\b
+    """,
+    re.VERBOSE,
 )
 _IS_THERE = lazy_pattern(r"\balready (?:exists?|booked|taken|reserved|shipped|sold|in use)\b")
 _NEGATED = lazy_pattern(
@@ -229,24 +258,43 @@ _RESTRICTS = frozenset(_RESTRICTS_TABLE.split())
 # A code in place of words, as Slack writes them: `channel_not_found`, `not_in_channel`.
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
-    r"^(?:error|please (?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)|noauth|"
-    r"canceling|not enough)\b|"
-    r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
-    r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
-    r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
-    r"no permission|no [\w ]{1,30} (?:left|available|free)|(?<!\b0 )fail(?:ed|s|ure)|forbidden|declined|denied|"
-    r"refused|invalid|must (?:be|have)|(?:is|are) required(?=[.!:]?$)|unavailable|offline|insufficient|expired|"
-    r"suspended|already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|"
-    r"out of stock|"
-    r"(?:not|n['\u2019]t) an? (?:\w+ )?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)|(?:is|"
-    r"are) (?:already )?taken\b|"
-    r"(?:you|user) (?:need|must|have to)|out of (?:toner|paper|range|bounds|credit|memory|space)|paper jam|no response|"
-    r"(?:minimum|maximum) [\w ]{1,40} (?:is|of)|(?:authentication|approval|confirmation|payment|login) required|"
-    r"(?:is|are|was|were|been) (?:disabled|frozen|archived|rolled back)|your \w+ was rejected|rolled_back|"
-    r"blocked by|not initiali[sz]ed|(?:not|n['\u2019]t) triggered|has died|have died|died before|reached your|"
-    r"statement timeout|too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|"
-    r"matches)|not (?:be )?"
-    r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
+    r"""
+    # what an answer begins with
+    ^(?:
+        error | please[ ](?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)
+        | noauth | canceling | not[ ]enough
+    )\b
+    # "cannot", "is not allowed", "was declined", anywhere in the clause
+    | \b(?:
+        cannot | can(?:[ ]not|['\u2019]t) | could(?:[ ]not|n['\u2019]t) | unable
+        | (?:not|n['\u2019]t)[ ](?:be[ ]|been[ ]|currently[ ])?(?:
+            allowed | permitted | possible | eligible | available | found | authori[sz]ed | mergeable
+            | supported | have | exist | include | connected | delivered | reachable
+        )
+        | no[ ]permission | no[ ][\w ]{1,30}[ ](?:left|available|free) | (?<!\b0[ ])fail(?:ed|s|ure) | forbidden
+        | declined | denied | refused | invalid | must[ ](?:be|have) | (?:is|are)[ ]required(?=[.!:]?$)
+        | unavailable | offline | insufficient | expired | suspended
+        | already[ ](?:exists?|booked|taken|shipped|in[ ]use) | conflict | (?:is|are|was)[ ]locked[ ]by
+        | exceed(?:ed|s) | out[ ]of[ ]stock
+        # "not a member", "already taken", "you need to"
+        | (?:not|n['\u2019]t)[ ]an?[ ](?:\w+[ ])?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)
+        | (?:is|are)[ ](?:already[ ])?taken\b | (?:you|user)[ ](?:need|must|have[ ]to)
+        | out[ ]of[ ](?:toner|paper|range|bounds|credit|memory|space) | paper[ ]jam | no[ ]response
+        # a limit, or a state that forbids it
+        | (?:minimum|maximum)[ ][\w ]{1,40}[ ](?:is|of)
+        | (?:authentication|approval|confirmation|payment|login)[ ]required
+        | (?:is|are|was|were|been)[ ](?:disabled|frozen|archived|rolled[ ]back) | your[ ]\w+[ ]was[ ]rejected
+        | rolled_back | blocked[ ]by | not[ ]initiali[sz]ed | (?:not|n['\u2019]t)[ ]triggered | has[ ]died
+        | have[ ]died | died[ ]before | reached[ ]your | statement[ ]timeout | too[ ](?:large|long|many|short)
+        | upgrade[ ](?:to|your) | no[ ][\w \"'-]{1,40}[ ](?:found|exists?|matches)
+        # "not saved"
+        | not[ ](?:be[ ])?(?:
+            connected | created | sent | saved | updated | added | deleted | removed | booked | scheduled
+            | submitted | applied
+        )
+    )\b
+    """,
+    re.VERBOSE,
 )
 
 
@@ -330,18 +378,36 @@ _NONE_TAKEN = lazy_pattern(
 
 
 _OF_TOTAL = lazy_pattern(
-    r"\b(?P<done>\d{1,9}) (?:out )?of (?:the )?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}"
-    r"(?:[.;:(\n]\s*[^:\n]{1,60}: [^:\n]{0,60}?|[:(]\s*[^\s:]{0,60}[./\d][^\s:]{0,60} )"
-    r"\b(?:exceed\w*|fail(?:ed|s|ure)|could not|rejected|bounced|denied|not found|timed out|invalid|"
-    r"fehlgeschlagen|échou\w+|falló|falhou|mislukt)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?P<done>\d{1,9})[ ](?:out[ ])?of[ ](?:the[ ])?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}(?:
+        # a reason with a label, or a name or number with a point or slash
+        [.;:(\n]\s*[^:\n]{1,60}:[ ][^:\n]{0,60}? | [:(]\s*[^\s:]{0,60}[./\d][^\s:]{0,60}[ ]
+    )\b(?:
+        # the failure
+        exceed\w* | fail(?:ed|s|ure) | could[ ]not | rejected | bounced | denied | not[ ]found | timed[ ]out
+        | invalid | fehlgeschlagen | échou\w+ | falló | falhou | mislukt
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What failed, not what had failed before: "3 failed jobs re-queued".
 _COUNTS_FAILED = lazy_pattern(
-    r"\b(?<!\d )(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:(?:failed|bounced|fehler(?:haft)?|fehlgeschlagen|échoué\w*|"
-    r"fallid\w+|falhar\w+|fallit\w+|mislukt\w*)(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))|could not\b)|"
-    r"\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|^[\w./-]{1,60}: failed\b",
-    re.IGNORECASE | re.MULTILINE,
+    r"""
+    \b(?<!\d[ ])(?<![\d.,])[1-9]\d*(?:[ ]\w+){0,2}[ ](?:
+        # "3 failed", not "3 failed logins"
+        (?:
+            failed | bounced | fehler(?:haft)? | fehlgeschlagen | échoué\w* | fallid\w+ | falhar\w+ | fallit\w+
+            | mislukt\w*
+        )(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))
+        # "2 could not be sent"
+        | could[ ]not\b
+    )
+    # "failed: 3"
+    | \b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?:[ ]\w+)?:[ ][1-9]
+    # "name: failed"
+    | ^[\w./-]{1,60}:[ ]failed\b
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 
 
@@ -363,10 +429,17 @@ _EDITED = lazy_pattern(
 )
 # How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
 _NOT_EDITED = lazy_pattern(
-    r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"
-    r"\b(?:found|appears?|occurs?|matche[sd]) (?:multiple|more than|\d+) (?:times?|occurrences|matches|places)|"
-    r"multiple (?:occurrences|matches)|not unique|(?:doesn't|does not|didn't|did not) match|"
-    r"(?:was|were|been) reverted|(?:no|without) (?:changes?|replacements?|edits?) (?:to make|(?:was|were) made)|"
-    r"out of (?:range|bounds)|within the range of lines",
-    re.IGNORECASE,
+    r"""
+    # editors' reasons: the text is there several times, or the file was not read
+    replace_all[ ]is[ ]false | modified[ ]since[ ](?:it[ ]was[ ])?(?:last[ ])?read | has[ ]not[ ]been[ ]read
+    | already[ ]exists | exactly[ ]the[ ]same
+    | \b(?:
+        found | appears? | occurs? | matche[sd]
+    )[ ](?:multiple|more[ ]than|\d+)[ ](?:times?|occurrences|matches|places)
+    | multiple[ ](?:occurrences|matches) | not[ ]unique | (?:doesn't|does[ ]not|didn't|did[ ]not)[ ]match
+    | (?:was|were|been)[ ]reverted
+    | (?:no|without)[ ](?:changes?|replacements?|edits?)[ ](?:to[ ]make|(?:was|were)[ ]made)
+    | out[ ]of[ ](?:range|bounds) | within[ ]the[ ]range[ ]of[ ]lines
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )

@@ -137,10 +137,16 @@ _IS_GONE = lazy_pattern(
     re.IGNORECASE,
 )
 _IS_THERE = lazy_pattern(
-    r"already exists|file exists|existiert bereits|existe d\u00e9j\u00e0|ya existe|j\u00e1 existe|esiste gi\u00e0|"
-    r"bestaat al|finns redan|ju\u017c istnieje|\u0443\u0436\u0435 \u0441\u0443\u0449\u0435\u0441\u0442\u0432|"
-    r"\u5df2\u5b58\u5728|\u65e2\u306b\u5b58\u5728|\uc774\ubbf8",
-    re.IGNORECASE,
+    r"""
+    # English
+    already[ ]exists | file[ ]exists
+    # other languages, the last Russian, Chinese, Japanese, Korean
+    | existiert[ ]bereits | existe[ ]d\u00e9j\u00e0 | ya[ ]existe | j\u00e1[ ]existe | esiste[ ]gi\u00e0
+    | bestaat[ ]al | finns[ ]redan | ju\u017c[ ]istnieje
+    | \u0443\u0436\u0435[ ]\u0441\u0443\u0449\u0435\u0441\u0442\u0432 | \u5df2\u5b58\u5728
+    | \u65e2\u306b\u5b58\u5728 | \uc774\ubbf8
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -323,10 +329,20 @@ def is_running(text: str) -> bool:
 
 
 _PROGRAM_ERROR = lazy_pattern(
-    r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
-    r"\S[^\n]{0,80}:|[^\n]{0,60}\b(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
-    r"unrecognized|refused|missing|already|requires))|(?-i:E): \S|fatal: \S",
-    re.IGNORECASE,
+    r"""
+    (?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?:[ ](?:\d+:[ ])?(?:
+        # Make's, curl's, or the subject of the error
+        \*\*\* | \(\d+\) | \S[^\n]{0,80}:
+        # words of an error
+        | [^\n]{0,60}\b(?:
+            unknown | not[ ] | no[ ] | fail | cannot | can't | unable | denied | error | invalid | illegal
+            | unrecognized | refused | missing | already | requires
+        )
+    )
+    # apt, Git
+    | (?-i:E):[ ]\S | fatal:[ ]\S
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -508,10 +524,17 @@ _HTML_OF_LOGIN = lazy_pattern(
     re.IGNORECASE,
 )
 _TITLE_OF_LOGIN = lazy_pattern(
-    r"log[ -]?[io]n|sign[ -]?(?:ed[ -])?in\b|\bsso\b|authenticat|anmeld|einlogg|connexion|connecte|identifi|"
-    r"inici\w* (?:de )?ses|acceder|acceso|entrar|acced|accesso|inlog|aanmeld|zalog|logowan|přihl|prihl|войти|вход|"
-    r"авториз|увійти|logga in|logg inn|log ind|kirjaud|bejelentkez|giriş|masuk|登录|登入|ログイン|サインイン|로그인",
-    re.IGNORECASE,
+    r"""
+    # English
+    log[ -]?[io]n | sign[ -]?(?:ed[ -])?in\b | \bsso\b | authenticat
+    # other languages with spaces between words
+    | anmeld | einlogg | connexion | connecte | identifi | inici\w*[ ](?:de[ ])?ses | acceder | acceso | entrar
+    | acced | accesso | inlog | aanmeld | zalog | logowan | přihl | prihl | войти | вход | авториз | увійти
+    | logga[ ]in | logg[ ]inn | log[ ]ind | kirjaud | bejelentkez | giriş | masuk
+    # Chinese, Japanese, Korean
+    | 登录 | 登入 | ログイン | サインイン | 로그인
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")
 _LOGIN_PAGE = lazy_pattern(r"Page URL: \S*?(?:log-?in|sign-?in|\bsso\b|/auth)", re.IGNORECASE)
@@ -563,11 +586,19 @@ _OF_PROXY = lazy_pattern(
     re.IGNORECASE,
 )
 _UNSERVED = lazy_pattern(
-    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|"
-    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is "
-    r"(?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
-    r"[^.:\n]{0,80}(?:too many requests|overloaded|unavailable|unreachable)[^:\n]{0,40}\b(?:try again|retry)\b",
-    re.IGNORECASE,
+    r"""
+    # "the rate limit was reached"
+    (?:[\w-]+[ ]){0,3}(?:limit|quota)[ ](?:was[ ]|has[ ]been[ ])?(?:reached|exceeded)\b
+    # "the search service is temporarily unavailable"
+    | (?:the[ ])?(?:[\w'-]+[ ]){0,2}(?:
+        service | search | server | api | tool | backend | provider | system
+    )[ ]is[ ](?:temporarily|currently)[ ](?:unavailable|overloaded|down|offline)\b
+    # "overloaded, try again"
+    | [^.:\n]{0,80}(?:
+        too[ ]many[ ]requests | overloaded | unavailable | unreachable
+    )[^:\n]{0,40}\b(?:try[ ]again|retry)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _OF_CONTENTS_TABLE = (
     "status state health incident incidents availability product stock usage limit limits quota account user plan "

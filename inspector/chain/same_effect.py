@@ -314,10 +314,14 @@ _UNKNOWN_BEGINNING = lazy_pattern(r"\A(?:~[^/]*|(?:\.\./)+|/(?:private/)?tmp/.*)
 
 
 _BLAMES_PLACE = lazy_pattern(
-    r"no such file|permission denied: ['\"]?/|\beacces\b|read-only file|not a git repository|missing script|"
-    r"no \w*file found|not (?:be )?found|no rule to make|enoent|could not (?:find|read|open)|cannot find|"
-    r"does not exist|not a directory|no configuration|no tests? ",
-    re.IGNORECASE,
+    r"""
+    # the folder or file of the command is not there, or not the right one
+    no[ ]such[ ]file | permission[ ]denied:[ ]['\"]?/ | \beacces\b | read-only[ ]file
+    | not[ ]a[ ]git[ ]repository | missing[ ]script | no[ ]\w*file[ ]found | not[ ](?:be[ ])?found
+    | no[ ]rule[ ]to[ ]make | enoent | could[ ]not[ ](?:find|read|open) | cannot[ ]find | does[ ]not[ ]exist
+    | not[ ]a[ ]directory | no[ ]configuration | no[ ]tests?[ ]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -22,9 +22,19 @@ from weaklink.inspector.scanning import lazy_pattern
 _MAX_TEXTS = 20
 _SHORT_TEXT = 120
 _THANKS = lazy_pattern(
-    r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|gràcies|grazie|obrigad[oa]|спасибо|дякую|благодаря|"
-    r"dzięk\w+|děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|"
-    r"ευχαριστ\w+|terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
+    r"""
+    \b(?:
+        # English
+        thanks? | thank[ ]you | thx | cheers
+        # other languages with spaces between words
+        | danke | merci | gracias | gràcies | grazie | obrigad[oa] | спасибо | дякую | благодаря | dzięk\w+
+        | děkuj\w+ | díky | ďakuj\w+ | hvala | bedankt | dank[ ]je | tack | tak | takk | teşekkür\w* | mulțumesc
+        | köszön\w+ | kiitos | ευχαριστ\w+ | terima[ ]kasih | makasih | cảm[ ]ơn | شكر\w* | תודה
+    )\b
+    # Hindi, Thai, Chinese, Japanese, Korean
+    | धन्यवाद | ขอบคุณ | 谢谢 | 謝謝 | ありがとう | 감사 | 고마워
+    """,
+    re.VERBOSE,
 )
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
@@ -508,9 +518,20 @@ def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
 
 # A day that only a source could tell.
 _WHEN = lazy_pattern(
-    r"\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week)|next week|(?:mon|tues|wednes|thurs|fri|satur|"
-    r"sun)day|heute|(?<!guten )morgen|übermorgen|aujourd['’]hui|demain|hoy|mañana|oggi|domani|hoje|amanhã|vandaag|"
-    r"imorgon|i morgen|сегодня|завтра|сьогодні|dziś|jutro|dnes|zítra|bugün|yarın)\b|今天|明天|今日|明日|오늘|내일"
+    r"""
+    \b(?:
+        # English
+        today | tonight | tomorrow | this[ ](?:morning|afternoon|evening|week) | next[ ]week
+        | (?:mon|tues|wednes|thurs|fri|satur|sun)day
+        # other languages with spaces between words
+        | heute | (?<!guten[ ])morgen | übermorgen | aujourd['’]hui | demain | hoy | mañana | oggi | domani
+        | hoje | amanhã | vandaag | imorgon | i[ ]morgen | сегодня | завтра | сьогодні | dziś | jutro | dnes
+        | zítra | bugün | yarın
+    )\b
+    # Chinese, Japanese, Korean
+    | 今天 | 明天 | 今日 | 明日 | 오늘 | 내일
+    """,
+    re.VERBOSE,
 )
 _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
@@ -518,9 +539,20 @@ _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM, _SEVERAL, _FEW_WORDS = 5, 2, 6
 _WISH_END = lazy_pattern(
-    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
-    r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"
-    r"затем|en|daarna|och|og|ve|sonra)(?!\S)|然后|并且|して"
+    r"""
+    # a comma that begins no relative or object clause
+    ,(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)
+    # the end of a sentence
+    | [;.!?](?=\s|$) | [\n，、；。]
+    # a conjunction
+    | (?<!\S)(?:
+        and | then | und | dann | et | puis | ensuite | y | luego | e | poi | depois | i | oraz | potem | pak
+        | и | і | та | потом | затем | en | daarna | och | og | ve | sonra
+    )(?!\S)
+    # Chinese and Japanese
+    | 然后 | 并且 | して
+    """,
+    re.VERBOSE,
 )
 # "And" in Czech and Slovak; elsewhere it is an article or a preposition.
 _SLAVIC_A = lazy_pattern(r"(?<!\S)a(?!\S)")
@@ -595,12 +627,25 @@ _SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
 _QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")
 # Whether somebody can do it is no question: a wish for a deed, in each language.
 _POLITE = lazy_pattern(
-    r"\b(?:(?:can|could|would|will) you|please|kannst|könntest|könnten sie|können sie|bitte|peux|pouvez|pourr\w+|"
-    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|"
-    r"můžete|можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|"
-    r"tudn\w+|pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|"
-    r"תוכל\w*|אפשר|možeš|možete|pots|podries)\b|能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|"
-    r"줄 수|주시|해줘|सकते|ช่วย"
+    r"""
+    \b(?:
+        # English, German
+        (?:can|could|would|will)[ ]you | please | kannst | könntest | könnten[ ]sie | können[ ]sie | bitte
+        # French, Spanish, Italian, Portuguese
+        | peux | pouvez | pourr\w+ | puedes? | podr[ií]a\w* | podés | puoi | può | potresti | potrebbe | podes?
+        | poderia\w* | consegue\w*
+        # Slavic languages
+        | możesz | móg\w+ | mohl\w* | můžeš | můžete | можеш\w* | можете | могли?
+        # Dutch, the Scandinavian languages, Finnish, Hungarian, Romanian, Greek, Turkish, ...
+        | kan[ ](?:je|u|jij|du|ni) | kun[ ](?:je|jij) | kunt[ ]u | zou[ ]je | voit\w+ | voisit\w* | tudsz
+        | tudn\w+ | pot[ii]ț?i | poți | puteți | ai[ ]putea | μπορ\w+ | \w+[ae]bilir[ ]mi\w* | bisakah | bisa
+        | tolong | có[ ]thể | giúp | يمكنك | ممكن | תוכל\w* | אפשר | možeš | možete | pots | podries
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 能不能 | 能否 | 可以 | 帮 | 請 | 请 | もらえ | くれ(?:ます|ませ) | くださ | できますか | 줄[ ]수 | 주시
+    | 해줘 | सकते | ช่วย
+    """,
+    re.VERBOSE,
 )
 
 

@@ -39,12 +39,19 @@ _FRAME_KEYS = frozenset(
 )
 
 _EXIT_LINE = lazy_pattern(
-    r"(?:error: (?=exit code))?[\[(<]?(?:the )?"
-    r"(?:(?:command|process|program|script) (?:`[^\n]{1,300}` )?|shellid: \d{1,6} )?"
-    r"(?:executed in terminal [^\n]{0,300}?\. )?"
-    r"(?:(?:failed|exited|finished|completed|ended|terminated|executed) with (?:(?:non-?zero )?exit )?(?:code|status)|"
-    r"exit(?:ed)?[ _]?(?:code|status)?|return[ _-]?code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
-    re.IGNORECASE,
+    r"""
+    (?:error:[ ](?=exit[ ]code))?[\[(<]?(?:the[ ])?(?:
+        # whose code it is
+        (?:command|process|program|script)[ ](?:`[^\n]{1,300}`[ ])? | shellid:[ ]\d{1,6}[ ]
+    )?(?:executed[ ]in[ ]terminal[ ][^\n]{0,300}?\.[ ])?(?:
+        # what it is called
+        (?:
+            failed | exited | finished | completed | ended | terminated | executed
+        )[ ]with[ ](?:(?:non-?zero[ ])?exit[ ])?(?:code|status)
+        | exit(?:ed)?[ _]?(?:code|status)? | return[ _-]?code
+    )(?:[:=]|[ ]is|>)?\s{0,4}(-?\d{1,10})\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
 _BARE_EXIT_LINE = lazy_pattern(

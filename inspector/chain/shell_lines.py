@@ -21,10 +21,23 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CHARS, _MAX_COMMANDS, _MAX_DEPTH = 4_000, 40, 3
 _TOKEN = lazy_pattern(
-    r"(?P<blank>[^\S\n]+|\\\n)|(?P<comment>(?<![^\s;&|(])\#[^\n]*)|"
-    r"(?P<here><<-?\s*['\"]?(?P<mark>[A-Za-z_]\w*)['\"]?)|(?P<redirect>(?:\d|&)?>>?\|?(?:&\d)?|<<<|<)|(?P<operator>&&|"
-    r"\|\||;;?|\|&?|&|\n|[()])|(?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')|(?P<plain>\\[\s\S]|"
-    r"[^\s\\'\"|&;<>()]+|[\s\S])"
+    r"""
+    # white space, and lines that go on
+    (?P<blank>[^\S\n]+|\\\n)
+    # to the end of the line
+    | (?P<comment>(?<![^\s;&|(])\#[^\n]*)
+    # the beginning of a here-document
+    | (?P<here><<-?\s*['\"]?(?P<mark>[A-Za-z_]\w*)['\"]?)
+    # `2>&1`, `>>`
+    | (?P<redirect>(?:\d|&)?>>?\|?(?:&\d)?|<<<|<)
+    # between commands
+    | (?P<operator>&&|\|\||;;?|\|&?|&|\n|[()])
+    # in quotation marks
+    | (?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')
+    # anything else
+    | (?P<plain>\\[\s\S]|[^\s\\'\"|&;<>()]+|[\s\S])
+    """,
+    re.VERBOSE,
 )
 _WINDOWS_PATH = lazy_pattern(r"(?<!\w)[A-Za-z]:\\\w")  # of PowerShell or cmd, where a backslash escapes nothing
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")

@@ -19,10 +19,16 @@ from weaklink.inspector.scanning import lazy_pattern
 
 # Arguments that set how a tool works, not its target: equal ones do not show the same intent.
 _KNOBS = lazy_pattern(
-    r"(?:.*_)?(?:units?|limit|offset|page|page_size|per_page|max|min|top_?k|n|count|size|lang|language|locale|format|"
-    r"sort|sort_by|order|order_by|mode|encoding|timeout|verbose|recursive|include|exclude|max_results|num_results|"
-    r"detail|currency|timezone|tz|temperature|version|type|kind|reason|with_\w+|is_\w+)",
-    re.IGNORECASE,
+    r"""
+    (?:.*_)?(?:
+        # how much, in which form and in which order
+        units? | limit | offset | page | page_size | per_page | max | min | top_?k | n | count | size | lang
+        | language | locale | format | sort | sort_by | order | order_by | mode | encoding | timeout | verbose
+        | recursive | include | exclude | max_results | num_results | detail | currency | timezone | tz
+        | temperature | version | type | kind | reason | with_\w+ | is_\w+
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 _IDENTIFIERS = lazy_pattern(

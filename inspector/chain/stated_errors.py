@@ -516,10 +516,17 @@ def error_document(text: str) -> Failure | None:
 
 
 _ERROR_DOCUMENT = lazy_pattern(
-    r"\s*(?:<\?xml[^>]{0,100}>\s*)?(?:<(?:\w+:)?Envelope\b[^>]*>\s*(?:<(?:\w+:)?Header\b[\s\S]{0,600}?)?"
-    r"<(?:\w+:)?Body\b[^>]*>\s*<(?:\w+:)?Fault\b|<(?:\w+:)?(?:error|fault|exception|ErrorResponse|"
-    r"ServiceExceptionReport|ExceptionReport)\b)",
-    re.IGNORECASE,
+    r"""
+    \s*(?:<\?xml[^>]{0,100}>\s*)?(?:
+        # SOAP's fault
+        <(?:\w+:)?Envelope\b[^>]*>\s*(?:
+            <(?:\w+:)?Header\b[\s\S]{0,600}?
+        )?<(?:\w+:)?Body\b[^>]*>\s*<(?:\w+:)?Fault\b
+        # the root of the errors of other services
+        | <(?:\w+:)?(?:error|fault|exception|ErrorResponse|ServiceExceptionReport|ExceptionReport)\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _IN_TAG = lazy_pattern(
     r"<(?:\w+:)?(?:message|faultstring|Text|ServiceException|ExceptionText|description)\b[^>]*>(?P<text>[^<]{3,400})",
@@ -527,29 +534,48 @@ _IN_TAG = lazy_pattern(
 )
 _MAX_ERROR_PAGE_CHARS = 2_000
 _ERROR_PAGE = lazy_pattern(
-    r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
-    r"<title>\s*(?P<title>[45]\d\d (?:bad (?:request|gateway)|unauthori[sz]ed|authorization required|payment required|"
-    r"forbidden|not (?:found|allowed|acceptable|implemented)|method not allowed|proxy authentication required|conflict|"
-    r"gone|(?:request|gateway) time-?out|length required|precondition failed|(?:payload|(?:request )?entity|content|"
-    r"(?:request-)?uri|request header or cookie) too (?:large|long)|unsupported media type|unprocessable \w+|"
-    r"too many requests|internal server error|service (?:temporarily )?unavailable))\s*</title>",
-    re.IGNORECASE,
+    r"""
+    \s*(?:<!doctype[ ]html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}<title>\s*(?P<title>
+        # the status and its phrase
+        [45]\d\d[ ](?:
+            bad[ ](?:request|gateway) | unauthori[sz]ed | authorization[ ]required | payment[ ]required
+            | forbidden | not[ ](?:found|allowed|acceptable|implemented) | method[ ]not[ ]allowed
+            | proxy[ ]authentication[ ]required | conflict | gone | (?:request|gateway)[ ]time-?out
+            | length[ ]required | precondition[ ]failed
+            | (?:
+                payload | (?:request[ ])?entity | content | (?:request-)?uri | request[ ]header[ ]or[ ]cookie
+            )[ ]too[ ](?:large|long)
+            | unsupported[ ]media[ ]type | unprocessable[ ]\w+ | too[ ]many[ ]requests
+            | internal[ ]server[ ]error | service[ ](?:temporarily[ ])?unavailable
+        )
+    )\s*</title>
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
 _UNSERVED = lazy_pattern(
-    r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|"
-    r"(?:under|in|for|during|due to) (?:\w+ )?maintenance|"
-    r"(?<!no )\b(?:is|are|currently) offline|(?:limit|quota) (?:was |has been |is )?reached|exceeded|"
-    r"(?<!not )reached (?:the|your) [\w -]{0,40}(?:limit|quota)|"
-    r"(?:service|server|api|backend|index|system|database|provider|engine|search|upstream) (?:is )?(?:currently )?"
-    r"unavailable|temporarily unavailable|server error|timed? ?out|bad gateway|gateway (?:error|time)|too many|"
-    r"try again later|"
-    r"nicht erreichbar|zeitüberschreitung|überlastet|(?:in|wegen|während) (?:\w+ )?wartung|"
-    r"injoignable|indisponible|délai dépassé|no disponible|"
-    r"excedido|inténtel|agotado|indisponível|esgotado|non disponibile|non raggiungibile|onbereikbaar|niet bereikbaar|"
-    r"niedostępn|przekroczon|nedostupn|недоступ|превышен|перевищен|время ожидания|otillgänglig|utilgjengelig|"
-    r"ulaşılamıyor|zaman aşımı|nem elérhető|tidak tersedia|无法连接|超时|系统繁忙|维护|利用できません|接続できません|"
-    r"メンテナンス|混み合|점검|시간 초과|연결할 수 없",
-    re.IGNORECASE,
+    r"""
+    # English
+    not[ ](?:loaded|available|ready|initiali[sz]ed|connected|indexed)
+    | (?:under|in|for|during|due[ ]to)[ ](?:\w+[ ])?maintenance | (?<!no[ ])\b(?:is|are|currently)[ ]offline
+    | (?:limit|quota)[ ](?:was[ ]|has[ ]been[ ]|is[ ])?reached | exceeded
+    | (?<!not[ ])reached[ ](?:the|your)[ ][\w -]{0,40}(?:limit|quota)
+    | (?:
+        service | server | api | backend | index | system | database | provider | engine | search | upstream
+    )[ ](?:is[ ])?(?:currently[ ])?unavailable
+    | temporarily[ ]unavailable | server[ ]error | timed?[ ]?out | bad[ ]gateway | gateway[ ](?:error|time)
+    | too[ ]many | try[ ]again[ ]later
+    # German, French, Spanish, Portuguese, Italian, Dutch
+    | nicht[ ]erreichbar | zeitüberschreitung | überlastet | (?:in|wegen|während)[ ](?:\w+[ ])?wartung
+    | injoignable | indisponible | délai[ ]dépassé | no[ ]disponible | excedido | inténtel | agotado
+    | indisponível | esgotado | non[ ]disponibile | non[ ]raggiungibile | onbereikbaar | niet[ ]bereikbaar
+    # Slavic and other languages
+    | niedostępn | przekroczon | nedostupn | недоступ | превышен | перевищен | время[ ]ожидания | otillgänglig
+    | utilgjengelig | ulaşılamıyor | zaman[ ]aşımı | nem[ ]elérhető | tidak[ ]tersedia
+    # Chinese, Japanese, Korean
+    | 无法连接 | 超时 | 系统繁忙 | 维护 | 利用できません | 接続できません | メンテナンス | 混み合 | 점검
+    | 시간[ ]초과 | 연결할[ ]수[ ]없
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -565,10 +591,16 @@ def _names_invalid_members(fields: Mapping[str, Any], call: ToolCall | None) -> 
 
 
 _INVALID = lazy_pattern(
-    r"\b(?:has already been|already (?:exists|taken|in use)|(?:is|are|be) (?:required|invalid|blank|empty|null)|"
-    r"required|must|not (?:a )?valid|enter a valid|(?:can't|cannot|may not|will not|does not|not) \w+|"
-    r"too (?:long|short|many|large)|unique|another open)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # Rails' and other frameworks' words for a value that is refused
+        has[ ]already[ ]been | already[ ](?:exists|taken|in[ ]use)
+        | (?:is|are|be)[ ](?:required|invalid|blank|empty|null) | required | must | not[ ](?:a[ ])?valid
+        | enter[ ]a[ ]valid | (?:can't|cannot|may[ ]not|will[ ]not|does[ ]not|not)[ ]\w+
+        | too[ ](?:long|short|many|large) | unique | another[ ]open
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -578,14 +610,21 @@ def _is_invalid_input(item: Any) -> bool:
 
 _POSTGREST = frozenset(("code", "details", "hint", "message"))
 _HTTP_PHRASE = lazy_pattern(
-    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|unauthenticated|forbidden|(?:[\w-]{1,40} ){0,3}not found|"
-    r"not authenticated|"
-    r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
-    r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
-    r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
-    r"[\w-]{1,40}(?: \S{1,60})? already exists|(?:access|permission) denied|"
-    r"invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
-    re.IGNORECASE,
+    r"""
+    (?:[45]\d\d[ :-]{1,3})?(?:
+        # the reason phrases of RFC 9110
+        bad[ ]request | unauthori[sz]ed | unauthenticated | forbidden | (?:[\w-]{1,40}[ ]){0,3}not[ ]found
+        | not[ ]authenticated | method[ ]not[ ]allowed | request[ ]timeout | payload[ ]too[ ]large
+        | unprocessable[ ](?:entity|content) | too[ ]many[ ]requests | internal[ ]server[ ]error | bad[ ]gateway
+        | service[ ]unavailable | gateway[ ]timeout
+        # gateways' words, and those of APIs
+        | endpoint[ ]request[ ]timed[ ]out | missing[ ]authentication[ ]token
+        | authentication[ ](?:failed|required|credentials[ ]were[ ]not[ ]provided) | bad[ ]credentials
+        | [\w-]{1,40}(?:[ ]\S{1,60})?[ ]already[ ]exists | (?:access|permission)[ ]denied
+        | invalid[ ](?:\w+[ ])?(?:key|token|credentials) | no[ ]such[ ][\w-]{1,40}:[ ]\S{1,200}
+    )[.!]?
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -64,63 +64,133 @@ _SENTENCE_END = lazy_pattern(
 )
 # In the reply to a failure, which goes on with another call, any statement is about it, but a plan states nothing...
 _PLAN = lazy_pattern(
-    r"\W*(?:thought:\s*)?(?:ok(?:ay)?|alright|sure|good|great|perfect)?\W*(?:now|next|then|first|finally|let(?:['’]s|"
-    r" me| us)|(?:last|first|next) step\b|i(?:['’]ll| will|['’]m going to| am going to| try| look| check| read| run|"
-    r" submit| continue| start)\b|(?:read|writ|check|look|run|try|search|open|see|view|list|verify|continu|submit|"
-    r"updat|creat|add|test|inspect|find|show|apply|commit|push|install|move|mov|edit|fix|us|implement|start|go|"
-    r"proceed)(?:e|ing)?\b(?! (?:has|have|is|was|does|had|needs|lacks|cannot|can['’]t|fails|failed|requires|returns|"
-    r"says)\b)[^.]{0,80}[.:…]?\s*$|现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|"
-    r"versuche)|ahora\b|voy a|luego|maintenant\b|je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|(?:mă uit|"
-    r"caut|încerc|verific|acuma?|să vedem|sprawdz(?:am|ę|my|imy)|patrzę|szukam|próbuję|teraz|zobacz(?:ę|my)|podívám|"
-    r"zkusím|zkontroluj[iu]|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed(?:iyor|ey|eli|ece)\w*|"
-    r"jag (?:tittar|kollar|provar|kör|läser)|nu(?! (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)\b)|"
-    r"ik (?:kijk|probeer|zoek|controleer|lees)|jeg (?:ser|prøver|tjekker|sjekker|leser|læser)|megnéz(?:em|zük)|"
-    r"megpróbál(?:om|juk)|most (?=\w*[áéíóöőúüű])\w+|katson|kokeilen|etsin|tarkistan|nyt|saya (?:cek|lihat|coba|"
-    r"periksa|akan)|sekarang|mari (?:kita|saya)|дивлюся|подивлюся|спробую|перевіряю|тепер|зараз|смотрю|посмотрю|"
-    r"проверяю|проверю|ищу|пробую|попробую|guardo|provo|cerco|controllo|verifico|ora|adesso|vediamo|vejo|procuro|"
-    r"tento (?:de|com|outr\w+|ler|fazer|\w+[ai]r)|miro (?:el|la|los|las|si|qué|en)|busco|pruebo|veamos|reviso|"
-    r"je (?:cherche|lis|vérifie|teste)|voyons|ich (?:suche|teste|öffne|starte)|để tôi|tôi sẽ|bây giờ|κοιτάω|κοιτάζω|"
-    r"ψάχνω|τώρα)\b|سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
-    re.IGNORECASE,
+    r"""
+    \W*(?:thought:\s*)?(?:ok(?:ay)?|alright|sure|good|great|perfect)?\W*(?:
+        # "Now ...", "I'll ...", "Let me ..."
+        now | next | then | first | finally | let(?:['’]s|[ ]me|[ ]us) | (?:last|first|next)[ ]step\b
+        | i(?:
+            ['’]ll | [ ]will | ['’]m[ ]going[ ]to | [ ]am[ ]going[ ]to | [ ]try | [ ]look | [ ]check | [ ]read
+            | [ ]run | [ ]submit | [ ]continue | [ ]start
+        )\b
+        # "Reading the file", to the end of the sentence
+        | (?:
+            read | writ | check | look | run | try | search | open | see | view | list | verify | continu
+            | submit | updat | creat | add | test | inspect | find | show | apply | commit | push | install
+            | move | mov | edit | fix | us | implement | start | go | proceed
+        )(?:e|ing)?\b(?!
+            [ ](?:has|have|is|was|does|had|needs|lacks|cannot|can['’]t|fails|failed|requires|returns|says)\b
+        )[^.]{0,80}[.:…]?\s*$
+        # Chinese
+        | 现在 | 接下来 | 然后 | 让我 | 我来 | 再
+        # German, Spanish, French, Portuguese, Russian, Japanese
+        | jetzt\b | nun\b | dann\b | ich[ ](?:schaue|sehe|lese|prüfe|versuche) | ahora\b | voy[ ]a | luego
+        | maintenant\b | je[ ](?:vais|regarde) | agora\b | vou\b | теперь | сейчас | 次に | では
+        # the other languages with spaces between words
+        | (?:
+            mă[ ]uit | caut | încerc | verific | acuma? | să[ ]vedem | sprawdz(?:am|ę|my|imy) | patrzę | szukam
+            | próbuję | teraz | zobacz(?:ę|my) | podívám | zkusím | zkontroluj[iu] | teď | hledám | bakıyorum
+            | deniyorum | şimdi | bir[ ]bak\w+ | kontrol[ ]ed(?:iyor|ey|eli|ece)\w*
+            | jag[ ](?:tittar|kollar|provar|kör|läser)
+            | nu(?![ ](?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)\b)
+            | ik[ ](?:kijk|probeer|zoek|controleer|lees) | jeg[ ](?:ser|prøver|tjekker|sjekker|leser|læser)
+            | megnéz(?:em|zük) | megpróbál(?:om|juk) | most[ ](?=\w*[áéíóöőúüű])\w+ | katson | kokeilen | etsin
+            | tarkistan | nyt | saya[ ](?:cek|lihat|coba|periksa|akan) | sekarang | mari[ ](?:kita|saya)
+            | дивлюся | подивлюся | спробую | перевіряю | тепер | зараз | смотрю | посмотрю | проверяю | проверю
+            | ищу | пробую | попробую | guardo | provo | cerco | controllo | verifico | ora | adesso | vediamo
+            | vejo | procuro | tento[ ](?:de|com|outr\w+|ler|fazer|\w+[ai]r)
+            | miro[ ](?:el|la|los|las|si|qué|en) | busco | pruebo | veamos | reviso
+            | je[ ](?:cherche|lis|vérifie|teste) | voyons | ich[ ](?:suche|teste|öffne|starte) | để[ ]tôi
+            | tôi[ ]sẽ | bây[ ]giờ | κοιτάω | κοιτάζω | ψάχνω | τώρα
+        )\b
+        # Arabic, Hebrew, Thai, Hindi, Korean
+        | سأ\w+ | دعني | الآن | לנסות | אבדוק | נבדוק | אנסה | עכשיו | ขอดู | ลอง | अब[ ] | देखता
+        | (?:지금|이제|먼저) | 확인해 | 살펴
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
 # What the agent takes for the reason.
 _GUESSES = lazy_pattern(
-    r"\b(?:perhaps|maybe|probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|"
-    r"sans doute|apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|"
-    r"chyba|prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
-    r"看来|아마",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        perhaps | maybe | probably | apparently | likely | seems? | looks[ ]like | suggests
+        # other languages with spaces between words
+        | wohl | vermutlich | offenbar | anscheinend | sans[ ]doute | apparemment | quizás? | probablemente
+        | aparentemente | talvez | forse | probabilmente | наверное | видимо | похоже | chyba | prawdopodobnie
+        | zřejmě | waarschijnlijk | blijkbaar | antagligen | sannsynligvis | galiba | muhtemelen
+    )\b
+    # Japanese, Chinese, Korean
+    | おそらく | 多分 | 大概 | 看来 | 아마
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
-    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|"
-    r"that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|"
-    r"[\w.'-]{2,40})\b ?)(?:[^\s,.;:]{1,60} ){0,5}?(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|"
-    r"lacks|does|did|can|must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|"
-    r"holds|keeps|takes|requires|contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|"
-    r"depends|points|(?<!the )(?<!a )(?<!an )\w{3,}ed|\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|from|for|on|in|"
-    r"with|at|as|after|before|over|into|through|without|once|twice|too|even|\d+)\b)|\w{3,}['’]s)\b",
-    re.IGNORECASE,
+    r"""
+    # "It's ...", "This fails"
+    \W*(?:it|that|this|there)['’]s\b | \W*(?:it|that|this|(?:each|every)[ ]\w+)[ ](?:\w+[ ])?\w{3,}s\b
+    # a subject, some words, and a verb in the present or past
+    | \W*(?:
+        (?:
+            the | this | that | these | those | it | its | there | i | we | my | our | some\w+ | all | both
+            | only | `[^`\n]{1,60}` | [\w.'-]{2,40}
+        )\b[ ]?
+    )(?:[^\s,.;:]{1,60}[ ]){0,5}?(?:
+        is | are | was | were | has | have | had | needs | needed | forgot | wants | expects | lacks | does
+        | did | can | must | comes | came | belongs | uses | used | means | says | said | skips | exists
+        | changed | moved | runs | waits | holds | keeps | takes | requires | contains | returns | reproduces
+        | stands | starts | ends | ships | reads | writes | calls | differs | depends | points
+        | (?<!the[ ])(?<!a[ ])(?<!an[ ])\w{3,}ed
+        | \w{3,}s[ ](?=
+            (?:
+                an? | the | one | two | only | no | its | by | to | from | for | on | in | with | at | as
+                | after | before | over | into | through | without | once | twice | too | even | \d+
+            )\b
+        )
+        | \w{3,}['’]s
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:saya|yang|dengan|untuk|dalam|sudah|het|een|niet|van|jeg|ikke|det|og|jag|att|inte|bir|ve|"
-    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|"
-    r"des|um|uma|os|il|gli)\b",
-    re.IGNORECASE,
+    r"""
+    # a letter beyond ASCII
+    [^\W\d_a-zA-Z]
+    # common words of other languages that are not English ones
+    | \b(?:
+        saya | yang | dengan | untuk | dalam | sudah | het | een | niet | van | jeg | ikke | det | og | jag
+        | att | inte | bir | ve | este | sunt | nem | hogy | nie | jest | jsem | der | die | das | ist | sind
+        | und | ein | eine | ich | zu | auf | mit | je | el | los | las | una | est | les | une | des | um | uma
+        | os | il | gli
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
-    r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|"
-    r"should|must)(?:n['’]t| ?not|['’]t)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|"
-    r"is)\b[^.,]{0,40}\b(?:is|was|has)|trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|use|"
-    r"have|first)|properly|wrong|because|muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|"
-    r"permite|existe|es)|pas|manque|faut|falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
-    re.IGNORECASE,
+    r"""
+    # a negation
+    ^\W*(?:no|not|none|never)\b
+    | \b(?:
+        no[ ]longer
+        | (?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|should|must)(?:n['’]t|[ ]?not|['’]t)\b
+        # another way, something that is needed
+        | instead | another | alternativ\w+ | elsewhere | ^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)
+        | trying[ ]another | another[ ]way | differently | need(?:s|ed)?[ ]to | have[ ]to
+        | must[ ](?:be|use|have|first) | properly | wrong | because
+        # German, Spanish, French, Portuguese, Russian, Chinese, Japanese
+        | muss | fehlt | fehlen | nicht | keine?[nrms]? | falta\w* | hay[ ]que
+        | no[ ](?:está|hay|se|permite|existe|es) | pas | manque | faut | falta | não | нет | не | нужно
+    )\b
+    | [不没無无未缺] | ない | ません
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What only describes the noun before it: "the section, which the tool does not have any more".
 _RELATIVE = lazy_pattern(
@@ -145,43 +215,70 @@ _SOMETIMES = lazy_pattern(
 )
 # Something is absent, in constructions of which a language has few.
 _LACKS = lazy_pattern(
-    r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b(?! longer)|\bkeine?[nrm]?\b|"
-    r"\bn['’](?:ai|as|a|avons|ont|y a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b|\bno (?:tengo|tiene|tenemos|hay)\b|"
-    r"\bnão (?:tenho|tem|há)\b|\bнет\b|没有|沒有|打不开|ありません",
-    re.IGNORECASE,
+    r"""
+    # English
+    \b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)?[ ]no\b(?![ ]longer)
+    # German, French, Spanish, Portuguese, Russian, Chinese, Japanese
+    | \bkeine?[nrm]?\b | \bn['’](?:ai|as|a|avons|ont|y[ ]a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b
+    | \bno[ ](?:tengo|tiene|tenemos|hay)\b | \bnão[ ](?:tenho|tem|há)\b | \bнет\b | 没有 | 沒有 | 打不开
+    | ありません
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What the user has to do first.
 _ASKS_USER = lazy_pattern(
-    r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|\b(?:bitte|"
-    r"veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|vorher|dann|"
-    r"d['’]abord|ensuite|primero|luego|najpierw|potem|сначала|потом|prima|poi|eerst|dan|önce|sonra|nejdřív|pak)\b|"
-    r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|请(?:您|"
-    r"你)?(?:先|重新|手动|自行|在)|\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
-    r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
-    re.IGNORECASE,
+    r"""
+    # "please run ..."
+    \bplease[ ](?:\w+[ ]){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b
+    # the same in other languages
+    | \b(?:bitte|veuillez|por[ ]favor|proszę|пожалуйста|per[ ]favore|alstublieft|lütfen|prosím)\b.*\b(?:
+        zuerst | erst | vorher | dann | d['’]abord | ensuite | primero | luego | najpierw | potem | сначала
+        | потом | prima | poi | eerst | dan | önce | sonra | nejdřív | pak
+    )\b
+    | \bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b | \bveuillez\b | \bpor[ ]favor\b | \bпожалуйста\b
+    | 请(?:您|你)?(?:先|重新|手动|自行|在)
+    # "next steps:", "you need to", "run it first"
+    | \b(?:next[ ]steps?|to-?do)\b[^:\n]{0,30}: | \byou[ ](?:need|have|still[ ]have)[ ]to\b
+    | ^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 # Why something was done in another way.
 _EXPLAINS = lazy_pattern(
-    r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
-    r"por isso|pois|perché|quindi|così|поэтому|потому|тому|затова|защото|więc|dlatego|ponieważ|bo|proto|takže|protože|"
-    r"dus|daarom|omdat|därför|eftersom|derfor|fordi|için|yüzden|çünkü|deci|pentru că|ezért|mert|így|joten|koska|siksi|"
-    r"γι['’] αυτό|επειδή|οπότε|karena|sehingga|vì|nên|لذلك|لأن|لكن|לכן|ולכן)\b|所以|因此|ので|ため|그래서|때문|इसलिए|"
-    r"क्योंकि|เพราะ|จึง",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # a word for a reason or a consequence
+        so | instead | because | since | therefore | hence | though | daher | deshalb | also | weil | alors
+        | donc | car | así | porque | então | por[ ]isso | pois | perché | quindi | così | поэтому | потому
+        | тому | затова | защото | więc | dlatego | ponieważ | bo | proto | takže | protože | dus | daarom
+        | omdat | därför | eftersom | derfor | fordi | için | yüzden | çünkü | deci | pentru[ ]că | ezért | mert
+        | így | joten | koska | siksi | γι['’][ ]αυτό | επειδή | οπότε | karena | sehingga | vì | nên | لذلك
+        | لأن | لكن | לכן | ולכן
+    )\b
+    # Chinese, Japanese, Korean, Hindi, Thai
+    | 所以 | 因此 | ので | ため | 그래서 | 때문 | इसलिए | क्योंकि | เพราะ | จึง
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 # That it took more than one attempt, in constructions of which a language has few.
 _SECOND_TRY = lazy_pattern(
-    r"\b(?:first|erster|premier|primer|primo) (?:try|attempt|versuch|essai|intento|tentativo)\b|\b(?:second|third|2nd|"
-    r"3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|\b(?:zweite[nrm]?|"
-    r"dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|\b(?:deuxième|seconde|troisième) (?:essai|tentative)\b|"
-    r"\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|\b(?:втор|"
-    r"треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|"
-    r"第[二三]次(?:尝试|才)|重试后|[二三]回目|再試行",
-    re.IGNORECASE,
+    r"""
+    # "first try", "another attempt", "after two retries"
+    \b(?:first|erster|premier|primer|primo)[ ](?:try|attempt|versuch|essai|intento|tentativo)\b
+    | \b(?:second|third|2nd|3rd|another|repeated)[ ](?:try|attempt)\b
+    | \bafter[ ](?:a[ ]|one[ ]|two[ ])?(?:retry|retries)\b
+    # "second try" in other languages
+    | \b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?)[ ](?:versuch|anlauf)\b
+    | \b(?:deuxième|seconde|troisième)[ ](?:essai|tentative)\b
+    | \b(?:segundo|tercer|segunda|terceira)[ ](?:intento|tentativa)\b | \b(?:secondo|terzo)[ ]tentativo\b
+    | \b(?:втор|треть)\w+[ ](?:раз|попытк)\w* | \b(?:drugi\w*|trzeci\w*)[ ](?:raz\w*|prób\w+)
+    | \btweede[ ]poging\b | 第[二三]次(?:尝试|才) | 重试后 | [二三]回目 | 再試行
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _YES_OR_NO = lazy_pattern(
     r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет|da(?=\W*[,.!:])|tak|nie|ano|áno|ne|так|ні|nee|nej|nei|jo|kyllä|"
@@ -283,10 +380,20 @@ _MAX_CELLS = 8
 _LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
 # What is said to be polite, and states nothing.
 _COURTESY = lazy_pattern(
-    r"\W*(?:(?:please )?let me know if|feel free to|(?:i['’]m |i am )?happy to help|is there anything else|"
-    r"anything else\b|sag(?:t|en sie)? (?:mir )?(?:einfach |gern )?bescheid|melden sie sich|n['’]hésite[zs]? pas|"
-    r"no dudes? en|avísame si|fammi sapere se|qualquer coisa|дай(?:те)? знать|daj znać|如有|如果您?还有|何かあれば)",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        # English
+        (?:please[ ])?let[ ]me[ ]know[ ]if | feel[ ]free[ ]to | (?:i['’]m[ ]|i[ ]am[ ])?happy[ ]to[ ]help
+        | is[ ]there[ ]anything[ ]else | anything[ ]else\b
+        # German, French, Spanish, Italian, Portuguese, Russian, Polish
+        | sag(?:t|en[ ]sie)?[ ](?:mir[ ])?(?:einfach[ ]|gern[ ])?bescheid | melden[ ]sie[ ]sich
+        | n['’]hésite[zs]?[ ]pas | no[ ]dudes?[ ]en | avísame[ ]si | fammi[ ]sapere[ ]se | qualquer[ ]coisa
+        | дай(?:те)?[ ]знать | daj[ ]znać
+        # Chinese and Japanese
+        | 如有 | 如果您?还有 | 何かあれば
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -744,12 +851,23 @@ _TROUBLE_NAMED = lazy_pattern(
 )
 # How much is left, which another call has counted: "1042 users remain".
 _REST_COUNTED = lazy_pattern(
-    r"(?<![\w.-])(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
-    r"(?:(?:is|are) left|remain\w*|left|bleiben(?: übrig)?|übrig|restent|quedan|restano|restam|blijven over|kvar)\b|"
-    r"\b(?:remain\w*|bleiben|sind (?:es )?noch|noch|(?:en )?restent?|(?:en )?reste|queda[nr]?|restano|rimangono|restam|"
-    r"осталось|остал\w+|zostało|pozostało|zbývá|blijven)(?: (?:noch|es|er))? (?P<count>\d{1,9})\b|"
-    r"(?:剩余|剩下|还有|残りは?)(?P<rest>\d{1,9})",
-    re.IGNORECASE,
+    r"""
+    # "still 3 errors left"
+    (?<![\w.-])(?:
+        still[ ] | noch[ ] | ainda[ ] | ancora[ ] | ещё[ ] | jeszcze[ ] | nog[ ]
+    )?(?P<number>\d{1,9})(?:[ ]\w+){0,3}?[ ](?:
+        (?:is|are)[ ]left | remain\w* | left | bleiben(?:[ ]übrig)? | übrig | restent | quedan | restano
+        | restam | blijven[ ]over | kvar
+    )\b
+    # "there remain 3"
+    | \b(?:
+        remain\w* | bleiben | sind[ ](?:es[ ])?noch | noch | (?:en[ ])?restent? | (?:en[ ])?reste | queda[nr]?
+        | restano | rimangono | restam | осталось | остал\w+ | zostało | pozostało | zbývá | blijven
+    )(?:[ ](?:noch|es|er))?[ ](?P<count>\d{1,9})\b
+    # Chinese and Japanese
+    | (?:剩余|剩下|还有|残りは?)(?P<rest>\d{1,9})
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
 _ERROR_NOUN = lazy_pattern(

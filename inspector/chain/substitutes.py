@@ -905,10 +905,19 @@ _HANDS_OVER = frozenset(
     ("transfer", "escalate", "ticket", "case", "note", "log", "notify", "message", "email", "callback", "human")
 )
 _AGREES = lazy_pattern(
-    r"\W*(?:yes|yeah|yep|ok(?:ay)?|sure|great|fine|please do|go ahead|ja|gern\w*|einverstanden|oui|d['’]accord|sí|vale|"
-    r"claro|sim|pode ser|va bene|certo|да|хорошо|давайте|tak|dobrze|zgoda|ano|dobře|так|добре|evet|tamam|igen|kyllä)\b|"
-    r"\W*(?:好|可以|はい|お願い|네|좋)",
-    re.IGNORECASE,
+    r"""
+    \W*(?:
+        # English
+        yes | yeah | yep | ok(?:ay)? | sure | great | fine | please[ ]do | go[ ]ahead
+        # other languages with spaces between words
+        | ja | gern\w* | einverstanden | oui | d['’]accord | sí | vale | claro | sim | pode[ ]ser | va[ ]bene
+        | certo | да | хорошо | давайте | tak | dobrze | zgoda | ano | dobře | так | добре | evet | tamam | igen
+        | kyllä
+    )\b
+    # Chinese, Japanese, Korean
+    | \W*(?:好|可以|はい|お願い|네|좋)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _BEGINNING = 5
 

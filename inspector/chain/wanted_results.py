@@ -225,20 +225,34 @@ _MAX_QUESTION_CHARS = 200
 _QUESTION_MARK = lazy_pattern(r"[?\uff1f]|(?:(?<=ますか)|(?<=ですか))(?=[\u3002\s]|\Z)")
 # Questions for a yes or no: they begin with the verb, have a word for it, or, in some languages, an ending.
 _YES_OR_NO = lazy_pattern(
-    r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|any|was|were|do|does|did|has|have|had|(?:can|could|"
-    r"will|would)(?! (?:you|we)\b)|ist|sind|gibt|hat|haben|kann|können(?! sie\b)|läuft|laufen|"
-    r"war|wurde|existiert|funktioniert|geht|est-ce|y a-t-il|\w+-t-(?:il|elle|on)|est-(?:il|elle)|peut-on|"
-    r"está|están|es|son|hay|existe|tiene|funciona|há|tem|é|c['’]è|è|esiste|può|"
-    r"zijn|heeft|bestaat|draait|werkt|är|finns|har|er|findes|finnes|virker|kjører|fungerar|onko|"
-    r"czy|je|existuje|běží|есть|можно|van|apakah)\b|"
-    r"\bли\b|\bm[ıiuü](?:y\w+|dır)?\?$|吗|是否|有没有|(?:です|ます|ました)か|(?:나요|습니까)",
-    re.IGNORECASE,
+    r"""
+    ^\W*(?:(?:and|then|now|first|also|und|et|y|e)[ ])?(?:
+        # English, German, French, Spanish, ...
+        is | are | any | was | were | do | does | did | has | have | had
+        | (?:can|could|will|would)(?![ ](?:you|we)\b) | ist | sind | gibt | hat | haben | kann
+        | können(?![ ]sie\b) | läuft | laufen | war | wurde | existiert | funktioniert | geht | est-ce
+        | y[ ]a-t-il | \w+-t-(?:il|elle|on) | est-(?:il|elle) | peut-on | está | están | es | son | hay | existe
+        | tiene | funciona | há | tem | é | c['’]è | è | esiste | può | zijn | heeft | bestaat | draait | werkt
+        | är | finns | har | er | findes | finnes | virker | kjører | fungerar | onko | czy | je | existuje
+        | běží | есть | можно | van | apakah
+    )\b
+    # a word or an ending that makes a question: Russian, Turkish, Chinese, Japanese, Korean
+    | \bли\b | \bm[ıiuü](?:y\w+|dır)?\?$ | 吗 | 是否 | 有没有 | (?:です|ます|ました)か | (?:나요|습니까)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _IS_UP = lazy_pattern(
-    r"\b(?:free|in use|open|frei|libre|liber[ao]|"
-    r"up|running|listening|reachable|alive|online|there|erreichbar|läuft|hört|lauscht|joignable|tourne|activo|"
-    r"corriendo|funcionando|attivo|bereikbaar|draait|igång|kører|kjører|działa|běží|работает|запущен\w*|çalışıyor)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        free | in[ ]use | open
+        # other languages
+        | frei | libre | liber[ao] | up | running | listening | reachable | alive | online | there | erreichbar
+        | läuft | hört | lauscht | joignable | tourne | activo | corriendo | funcionando | attivo | bereikbaar
+        | draait | igång | kører | kjører | działa | běží | работает | запущен\w* | çalışıyor
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _BARE_FALSE = lazy_pattern(r"(?:false|no|none|null|nil|\(nil\)|(?:\(integer\) )?0|\[\]|\{\})\W*", re.IGNORECASE)
 _ONE_FALSE = lazy_pattern(r"\{(?:(?!true)[^{}]){0,200}\"\w{1,40}\"\s*:\s*false\b(?:(?!true)[^{}]){0,200}\}")
@@ -256,15 +270,23 @@ _SAYS_NO = lazy_pattern(
 # English, German, French, Spanish and Portuguese, Italian, Dutch, the Nordic languages, Polish and Czech, Russian and
 # Ukrainian, Hungarian, Romanian, Greek, Indonesian, Finnish; then Chinese.
 _IS_THERE = lazy_pattern(
-    r"(?:\b(?:(?:if|whether) there(?: is|['’]s| are)|(?<!\w )(?:is|are) there(?: already)?|"
-    r"(?<!\w )do (?:we|i|you) (?:already )?have|"
-    r"gibt es|(?:ob|falls|wenn) es|haben wir|s['’]il y a|y a-t-il|existe-t-\w+|si (?:no )?hay|¿hay|se houver|se há|"
-    r"c['’]è|ci sono|is er|als er|of er|finns det|om det finns|hvis det finn?es|finnes det|findes der|"
-    r"czy (?:jest|istnieje)|jeśli jest|zda (?:je|existuje)|есть ли|если есть|чи є|якщо є|van-e|ha van|"
-    r"dacă există|αν υπάρχει|(?:apakah|jika|kalau) ada|onko|jos on)\b|(?:^\W*|\b(?:si|se) )(?:existe|esiste)\b|"
-    r"有没有|是否有|如果有)"
-    r"(?P<thing>(?:\s*[^\s,;!?]+){1,5})",
-    re.IGNORECASE,
+    r"""
+    (?:
+        \b(?:
+            # "is there", "if there are": English, German, French, Spanish, ...
+            (?:if|whether)[ ]there(?:[ ]is|['’]s|[ ]are) | (?<!\w[ ])(?:is|are)[ ]there(?:[ ]already)?
+            | (?<!\w[ ])do[ ](?:we|i|you)[ ](?:already[ ])?have | gibt[ ]es | (?:ob|falls|wenn)[ ]es
+            | haben[ ]wir | s['’]il[ ]y[ ]a | y[ ]a-t-il | existe-t-\w+ | si[ ](?:no[ ])?hay | ¿hay
+            | se[ ]houver | se[ ]há | c['’]è | ci[ ]sono | is[ ]er | als[ ]er | of[ ]er | finns[ ]det
+            | om[ ]det[ ]finns | hvis[ ]det[ ]finn?es | finnes[ ]det | findes[ ]der | czy[ ](?:jest|istnieje)
+            | jeśli[ ]jest | zda[ ](?:je|existuje) | есть[ ]ли | если[ ]есть | чи[ ]є | якщо[ ]є | van-e
+            | ha[ ]van | dacă[ ]există | αν[ ]υπάρχει | (?:apakah|jika|kalau)[ ]ada | onko | jos[ ]on
+        )\b
+        # Spanish, Portuguese, Italian, Chinese
+        | (?:^\W*|\b(?:si|se)[ ])(?:existe|esiste)\b | 有没有 | 是否有 | 如果有
+    )(?P<thing>(?:\s*[^\s,;!?]+){1,5})
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _PLACED = lazy_pattern(
     r"\s(?:in|im|en|dans|no|na|nel\w*|w|v|ve|в|у|i|of|von|de|di|da|van|for|für|with|and|und|et|y|e)\s"
@@ -285,15 +307,27 @@ _EXISTS = lazy_pattern(
 
 # "whether a customer with this address is already in the CRM"; "get CODEOWNERS from the repository if it has one".
 _WHETHER = lazy_pattern(
-    r"\b(?:whether|if|ob|si|se|of|om|czy|zda|jestli|если|чи) (?P<thing>[^,.;!?\n]{1,80}?) (?:already|exists?|schon|"
-    r"bereits|existiert|déjà|existe|ya|já|già|esiste|al|bestaat|redan|finns|allerede|finnes|findes|już|istnieje|už|existuje|уже|"
-    r"вже)\b(?P<where>(?: (?:in|im|dans|en|no|na|nel|w|v|в|у|i) (?:\w+ )?[\w.-]+)?)"
+    r"""
+    \b(?:whether|if|ob|si|se|of|om|czy|zda|jestli|если|чи)[ ](?P<thing>[^,.;!?\n]{1,80}?)[ ](?:
+        # "whether it exists": English, German, French, Spanish, ...
+        already | exists? | schon | bereits | existiert | déjà | existe | ya | já | già | esiste | al | bestaat
+        | redan | finns | allerede | finnes | findes | już | istnieje | už | existuje | уже | вже
+    )\b(?P<where>(?:[ ](?:in|im|dans|en|no|na|nel|w|v|в|у|i)[ ](?:\w+[ ])?[\w.-]+)?)
+    """,
+    re.VERBOSE,
 )
 _IF_ANY = lazy_pattern(
-    r"(?:if (?:it|they|we|you|there|he|she) (?:has|have|is|are) (?:one|any|none)\b|"
-    r"if any\b|(?:falls|wenn) (?:es |er |sie )?(?:eine?n?|welche) (?:hat|haben|gibt)|falls vorhanden|s['’]il y en a|"
-    r"si (?:existe|lo hay|la hay|tiene)|se houver|se existir|se c['’]è|se esiste|als die er is|om det finns|"
-    r"hvis det finnes)"
+    r"""
+    (?:
+        # English
+        if[ ](?:it|they|we|you|there|he|she)[ ](?:has|have|is|are)[ ](?:one|any|none)\b | if[ ]any\b
+        # German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Norwegian
+        | (?:falls|wenn)[ ](?:es[ ]|er[ ]|sie[ ])?(?:eine?n?|welche)[ ](?:hat|haben|gibt) | falls[ ]vorhanden
+        | s['’]il[ ]y[ ]en[ ]a | si[ ](?:existe|lo[ ]hay|la[ ]hay|tiene) | se[ ]houver | se[ ]existir
+        | se[ ]c['’]è | se[ ]esiste | als[ ]die[ ]er[ ]is | om[ ]det[ ]finns | hvis[ ]det[ ]finnes
+    )
+    """,
+    re.VERBOSE,
 )
 
 
@@ -364,33 +398,58 @@ _SAYS_NOTHING = frozenset(_SAYS_NOTHING_TABLE.split())
 # German, French, Spanish and Portuguese, Italian, Dutch, the Nordic ones, Polish and Czech, Russian and Ukrainian,
 # Turkish, Hungarian, Romanian, Greek, Indonesian and Vietnamese; then those without blanks or of other scripts.
 _FAILS = lazy_pattern(
-    r"\b(?:fails?|failing|crash\w*|breaks?|broken|hangs?|dies|errors out|segfaults|"
-    r"panics?|stuck|(?:does|do)(?: not|n['\u2019]t) work|not working|"
-    r"scheiter\w*|abstürz\w*|stürzt|kaputt|hängt|bricht|(?:funktioniert|geht|klappt) nicht|"
-    r"plant\w*|échou\w*|ne (?:marche|fonctionne) (?:pas|plus)|"
-    r"falla\w*|rompe|no funciona|cuelga|falha\w*|quebra\w*|não funciona|trava|"
-    r"fallis\w*|non (?:funziona|va)|si blocca|faalt|mislukt|werkt niet|loopt vast|"
-    r"kraschar|krasjer|fungerar inte|fejler|feiler|virker ikke|nedbrud|kaatu\w*|ei toimi|epäonnistu\w*|"
-    r"nie działa|pada|wywala|nefunguje|padá|selh\w*|"
-    r"пада\w*|не работ\w*|не працю\w*|слом\w*|вылет\w*|"
-    r"çök\w*|çalışmıyor|bozuk|nem működ\w*|összeoml\w*|nu (?:merge|funcționează)|"
-    r"αποτυγ\w*|δεν λειτουργ\w*|gagal|tidak berfungsi|rusak|hỏng|không chạy)\b|"
-    r"失败|报错|崩溃|出错|失敗|落ち|クラッシュ|動かない|動きません|실패|"
-    r"작동하지|فشل|يفشل|נכשל|קורס|विफल|ব্যর্থ|ล้มเหลว|خطا",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        fails? | failing | crash\w* | breaks? | broken | hangs? | dies | errors[ ]out | segfaults | panics?
+        | stuck | (?:does|do)(?:[ ]not|n['\u2019]t)[ ]work | not[ ]working
+        # German, French, Spanish, Portuguese, Italian, Dutch
+        | scheiter\w* | abstürz\w* | stürzt | kaputt | hängt | bricht | (?:funktioniert|geht|klappt)[ ]nicht
+        | plant\w* | échou\w* | ne[ ](?:marche|fonctionne)[ ](?:pas|plus) | falla\w* | rompe | no[ ]funciona
+        | cuelga | falha\w* | quebra\w* | não[ ]funciona | trava | fallis\w* | non[ ](?:funziona|va)
+        | si[ ]blocca | faalt | mislukt | werkt[ ]niet | loopt[ ]vast
+        # the Scandinavian languages, Finnish
+        | kraschar | krasjer | fungerar[ ]inte | fejler | feiler | virker[ ]ikke | nedbrud | kaatu\w*
+        | ei[ ]toimi | epäonnistu\w*
+        # Slavic languages
+        | nie[ ]działa | pada | wywala | nefunguje | padá | selh\w* | пада\w* | не[ ]работ\w* | не[ ]працю\w*
+        | слом\w* | вылет\w*
+        # Turkish, Hungarian, Romanian, Greek, Indonesian, Vietnamese
+        | çök\w* | çalışmıyor | bozuk | nem[ ]működ\w* | összeoml\w* | nu[ ](?:merge|funcționează) | αποτυγ\w*
+        | δεν[ ]λειτουργ\w* | gagal | tidak[ ]berfungsi | rusak | hỏng | không[ ]chạy
+    )\b
+    # languages without spaces or with other letters
+    | 失败 | 报错 | 崩溃 | 出错 | 失敗 | 落ち | クラッシュ | 動かない | 動きません | 실패 | 작동하지 | فشل
+    | يفشل | נכשל | קורס | विफल | ব্যর্থ | ล้มเหลว | خطا
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _INQUIRES = lazy_pattern(
-    r"\b(?:confirm\w*|reproduc\w*|repro|why|verif\w*|check|find out|investigat\w*|look into|debug|"
-    r"diagnos\w*|bestätig\w*|prüf\w*|warum|wieso|ursache|nachstell\w*|untersuch\w*|vérifi\w*|pourquoi|"
-    r"comprueba|compruebe|por qué|averigu\w*|verifi\w*|conferm\w*|perché|controll\w*|"
-    r"klopt|bevestig\w*|waarom|oorzaak|onderzoek|bekräfta|varför|kolla|undersök|bekræft|hvorfor|tjek|sjekk|undersøg|"
-    r"vahvista|miksi|tarkista|selvitä|potwierd\w*|sprawd\w*|dlaczego|potvr\w*|proč|ověř\w*|zjisti\w*|"
-    r"подтвер\w*|провер\w*|почему|причин\w*|підтвер\w*|перевір\w*|чому|"
-    r"doğrula\w*|neden|araştır\w*|erősíts\w*|miért|ellenőriz\w*|confirmă|de ce|verifică|"
-    r"επιβεβαι\w*|γιατί|έλεγ\w*|konfirmasi|kenapa|mengapa|periksa|selidiki|xác nhận|tại sao|kiểm tra)\b|"
-    r"确认|为什么|检查|原因|复现|確認|なぜ|調べ|再現|확인|왜|원인|조사|أكد|تأكد|لماذا|"
-    r"אשר|למה|בדוק|पुष्टि|क्यों|নিশ্চিত|ยืนยัน|ทำไม|تایید|چرا",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # English
+        confirm\w* | reproduc\w* | repro | why | verif\w* | check | find[ ]out | investigat\w* | look[ ]into
+        | debug | diagnos\w*
+        # German, French, Spanish, Italian, Dutch
+        | bestätig\w* | prüf\w* | warum | wieso | ursache | nachstell\w* | untersuch\w* | vérifi\w* | pourquoi
+        | comprueba | compruebe | por[ ]qué | averigu\w* | verifi\w* | conferm\w* | perché | controll\w* | klopt
+        | bevestig\w* | waarom | oorzaak | onderzoek
+        # the Scandinavian languages, Finnish
+        | bekräfta | varför | kolla | undersök | bekræft | hvorfor | tjek | sjekk | undersøg | vahvista | miksi
+        | tarkista | selvitä
+        # Slavic languages
+        | potwierd\w* | sprawd\w* | dlaczego | potvr\w* | proč | ověř\w* | zjisti\w* | подтвер\w* | провер\w*
+        | почему | причин\w* | підтвер\w* | перевір\w* | чому
+        # Turkish, Hungarian, Romanian, Greek, Indonesian, Vietnamese
+        | doğrula\w* | neden | araştır\w* | erősíts\w* | miért | ellenőriz\w* | confirmă | de[ ]ce | verifică
+        | επιβεβαι\w* | γιατί | έλεγ\w* | konfirmasi | kenapa | mengapa | periksa | selidiki | xác[ ]nhận
+        | tại[ ]sao | kiểm[ ]tra
+    )\b
+    # languages without spaces or with other letters
+    | 确认 | 为什么 | 检查 | 原因 | 复现 | 確認 | なぜ | 調べ | 再現 | 확인 | 왜 | 원인 | 조사 | أكد | تأكد
+    | لماذا | אשר | למה | בדוק | पुष्टि | क्यों | নিশ্চিত | ยืนยัน | ทำไม | تایید | چرا
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
