@@ -250,7 +250,9 @@ def _check_file(connection: sa.Connection) -> Iterator[str]:
         for name in (*(table.name for table in tables.ROWS_OF_TRACES), "search_text"):
             query = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
             if count := connection.exec_driver_sql(query).scalar_one():
-                yield f"{count:,} rows of the table `{name}` refer to traces that do not exist"
+                rows = "1 row" if count == 1 else f"{count:,} rows"
+                verb = "refers" if count == 1 else "refer"
+                yield f"{rows} of the table `{name}` {verb} to traces that do not exist"
         return
     for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MAX_FILE_PROBLEMS})"):
         if sentence != "ok":

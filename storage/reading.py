@@ -42,6 +42,9 @@ No version is stored like this: see `storage.packing.blobs`.
 """
 
 
+NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+
+
 class _StoredTurn(NamedTuple):
     """A turn, without its parts; `toolset` is the hash of its set of tools."""
 
@@ -125,7 +128,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
         return latest
     is_short = len(str(word)) < _MIN_PREFIX_CHARS and not str(word).isdecimal()
     needs = f" (the beginning of an id needs {_MIN_PREFIX_CHARS} characters)" if is_short else ""
-    raise StoreError(f"no trace `{word}`{needs}; `weaklink list` lists the traces")
+    raise _no_trace(connection, f"`{word}`{needs}")
 
 
 def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
@@ -138,8 +141,14 @@ def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
         connection.scalars(sa.select(external.trace_id).where(external.value == blobs.key(str(word))).distinct())
     )
     if not ids:
-        raise StoreError(f"no trace `{word}`; `weaklink list` lists the traces")
+        raise _no_trace(connection, f"`{word}`")
     return ids
+
+
+def _no_trace(connection: sa.Connection, named: str) -> StoreError:
+    if connection.scalar(sa.select(tables.trace.c.id).limit(1)) is None:
+        return StoreError(f"no trace {named}: {NO_TRACES_YET}")
+    return StoreError(f"no trace {named}; `weaklink list` lists the traces")
 
 
 def _latest(connection: sa.Connection) -> int | None:

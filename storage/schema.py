@@ -24,6 +24,15 @@ class NoDatabaseYetError(StoreError):
     """There is no database at a location, or an empty one, and none was to be created."""
 
 
+class DatabaseGoneError(NoDatabaseYetError):
+    """The file of a database that was open is no longer there."""
+
+    def __init__(self, location: DatabaseLocation) -> None:
+        super().__init__(
+            f"{location}: the database was removed or renamed while it was open; {_WAYS} creates a new one"
+        )
+
+
 _version = sa.Table(
     VERSION_TABLE,
     sa.MetaData(),

@@ -97,7 +97,7 @@ class TraceTools:
         with self._store() as store:
             turns = store.trace(trace).turns
         if turn > len(turns):
-            return _answer(f"The trace has {len(turns)} turns.")
+            return _answer(f"The trace has {counted(len(turns), 'turn')}.")
         shown_part = turns[turn - 1].part(part)
         if shown_part is None:
             return _answer(

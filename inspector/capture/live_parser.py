@@ -1,5 +1,6 @@
 """Reads an answer while it arrives: chooses its format, then reports spans as they close and faults as they appear."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -11,12 +12,15 @@ from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.model import CallHeader, Chunk, Generation, Part, Role, Span, Turn
+from weaklink.inspector.model import CallHeader, Chunk, Generation, Part, Role, Span, SpanKind, Turn
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.segmentation import Segmenter, segment_whole
+from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
-_FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call at the start of an answer is detected within them
+_FIRST_LOOK, _WINDOW, _STEP = 16, 512, 16  # code points: a call's markers are detected within so many
+_MARKER = re.compile(r"[<>\[\]{}|`]")  # every call of a format has some of them, prose hardly any
+_CERTAIN = 0.8  # confidence of a format whose calls the text contains, not only something like them
 
 
 class FormatChoice:
@@ -25,7 +29,8 @@ class FormatChoice:
     `named` is the format that the source itself names; then nothing is detected, nor if a request `offers_tools` and
     the model's name shows in which format its server expects the calls.
 
-    Looks at growing prefixes of the text, each twice as long as the one before, so in linear time.
+    Looks at the beginning of the text, then at a window that moves with it as long as no format is certain: a model may
+    write for long before its first call. Each look is at most `_WINDOW` and what is new, so in linear time.
     """
 
     def __init__(
@@ -38,20 +43,34 @@ class FormatChoice:
     ) -> None:
         self._model = model
         self._named = named = named or (expected_format(model) if offers_tools else None)
-        self._next_look = _FIRST_LOOK
         by_name = detect_format(model=model)
         self._known = named or spoken or (by_name.format if by_name.confidence else None)
+        self._confidence = 1.0 if self._known is not None else 0.0
+        self._length = self._unseen = 0
+        self._window = ""
 
-    def begin(self, text: str) -> Format | None:
-        """The format of an answer that begins with `text`; None if more of it must arrive first."""
-        if self._known is not None or len(text) < self._next_look:
+    def grow(self, text: str) -> Format | None:
+        """The format of an answer of which `text` arrived next; None if more of it must arrive first.
+
+        It is another one than before if what arrived shows a format better.
+        """
+        if self._confidence >= _CERTAIN:
             return self._known
-        while self._next_look <= len(text):
-            self._next_look *= 2
-        detection = detect_format(text[:_LAST_LOOK], self._model)
-        if detection.confidence or len(text) >= _LAST_LOOK:
-            self._known = detection.format
+        self._window += text
+        self._length += len(text)
+        self._unseen += len(text)
+        if self._length >= _FIRST_LOOK and self._unseen >= _STEP:
+            if self._known is None or _MARKER.search(self._window, len(self._window) - self._unseen):
+                self._look()
+            self._window = self._window[-_WINDOW:]
+            self._unseen = 0
         return self._known
+
+    def _look(self) -> None:
+        is_beginning = len(self._window) == self._length
+        detection = detect_format(self._window if is_beginning else f".{self._window}", self._model)
+        if detection.confidence > self._confidence or (self._known is None and self._length >= _WINDOW):
+            self._known, self._confidence = detection.format, detection.confidence
 
     def settle(self, text: str) -> Format:
         """The format of the complete answer `text`."""
@@ -86,6 +105,7 @@ class LiveParser:
         self._text: list[str] = []
         self._calls: dict[str, CallHeader] = {}
         self._arguments: dict[str, list[str]] = {}
+        self._spans: set[tuple[SpanKind, Range, tuple[tuple[str | None, Range], ...]]] = set()
         self._reported: set[tuple[str, str, int, int]] = set()
         self._read: dict[str, str] = {}  # the text of other parts when they were read
         self._in_text: Counter[str] = Counter()
@@ -131,14 +151,11 @@ class LiveParser:
 
     def _take_text(self, text: str) -> None:
         self._text.append(text)
-        if self._segmenter is not None:
+        chosen = self._choice.grow(text)
+        if self._segmenter is not None and self._segmenter.format is chosen:
             self._report(self._segmenter, self._segmenter.feed(text))
-            return
-        begun = "".join(self._text)
-        self._text = [begun]
-        chosen = self._choice.begin(begun)
-        if chosen is not None:
-            self._begin_text(chosen, begun)
+        elif chosen is not None:
+            self._begin_text(chosen, "".join(self._text))
 
     def _begin_text(self, chosen: Format, text: str) -> None:
         self._in_text.clear()
@@ -169,6 +186,10 @@ class LiveParser:
             while index < len(calls) and calls[index].range.start < span.range.end:
                 index += 1
             within = calls[begin:index]
+            key = (span.kind, span.range, tuple((call.name, call.range) for call in within))
+            if key in self._spans:  # another format had read it so too
+                continue
+            self._spans.add(key)
             self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
             if not is_for_no_server(diagnostic, self._sent):

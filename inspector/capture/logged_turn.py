@@ -1,6 +1,24 @@
 """Records an assistant turn while it is generated, for code that has the token stream itself.
 
-Pieces are wire chunks, texts or token ids; the caller's tokenizer decodes token ids.
+Whatever the caller has becomes the events that the proxy's decoders make of a wire, so both are assembled by the same
+code. Such code must not notice the recorder: no method waits for a disk, and what cannot be recorded is counted.
+
+    piece of a stream            by                     event
+    a text, `"<tool_"`           `feed`, PieceReader    PartGrew("text", "<tool_", at_s)
+    a chunk of OpenAI's API      `wrap`, PieceReader    PartGrew, CallNamed, FactsLearned: what its decoder reads
+    ids of tokens, `[27, 14449]` `put`, Detokenizer     PartGrew("text", "<tool", at_s, (27, 14449)), once they are text
+    a call in fields             `call`                 CallNamed("call:0", "f", id), PartGrew("call:0", arguments)
+
+An event goes two ways. TurnAssembly puts it into the turn, as it will be in the end. As a Chunk, redacted, it goes to
+the sink at once, so that a watcher sees it and a crash loses little:
+
+    TurnStarted(key, 2, assistant, facts)      when the LoggedTurn is made
+    ChunksArrived(key, 2, (chunk, ...))        with each piece, the last ones when the turn ends: a secret may be
+                                               recognised only from its second piece on
+    TurnEnded(key, 2, turn)                    the whole turn once more; nothing depends on the chunks before it
+
+LoggedTrace numbers the turns and sends TraceStarted with the first and TraceEnded at the end. A turn ends once: with
+its `with` block, with `finish`, with the end of a wrapped stream outside a block, or, as aborted, with an exception.
 """
 
 import json

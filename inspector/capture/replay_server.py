@@ -186,8 +186,10 @@ def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> w
     """The proxy's error response, for an exchange whose upstream did not answer."""
     observer.ended(exchange.end, now_s(), exchange.message)
     if exchange.end is ExchangeEnd.TIMED_OUT:
-        return read_timed_out("the recorded server", 0).response()
-    return not_connected("the recorded server", "as in the recording").response()
+        refusal, words = read_timed_out("", 0), "sent nothing for too long"
+    else:
+        refusal, words = not_connected("", ""), "could not be reached"
+    return structs.replace(refusal, message=f"Replayed: when this was recorded, the server {words}.").response()
 
 
 @lru_cache(maxsize=8)

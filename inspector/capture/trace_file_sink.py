@@ -1,6 +1,26 @@
 """The sink that appends each trace to a trace file when it ends.
 
-Events are assembled into whole traces first, and the end of an existing file is checked before anything is appended.
+A trace file has whole traces, one after the other, so that any reader can stop after any of them. Events of many
+traces arrive mixed, from threads that must not wait. So there are three stages, each with its own bound:
+
+    accept(event)      any thread      SendQueue: events in order, at most `room_bytes`; chunks are dropped first
+    _assemble          the writer      TraceAssembler for each open trace, by its key:
+                                         TraceStarted   facts, no turns yet
+                                         TurnStarted    {2: open turn, no text}
+                                         ChunksArrived  {2: open turn, "<tool_call>..."}
+                                         TurnEnded      {2: the whole turn}; its chunks are no longer needed
+                                         TraceEnded     to the traces that wait to be written
+    _write             the writer      the lines of the first trace that waits:
+                                         {"trace": {..., "turns": 2}}
+                                         {"turn": ...}
+                                         {"turn": ...}
+
+The lines of a trace are appended as a whole or not at all: under a lock of the file, since several processes may have
+it open, and cut off again if the disk fills. If the file cannot be written, the traces wait and it is tried again each
+second; those that would take more than `room_bytes` go into another file (`spill`), and `close` says where they are.
+
+An existing file is continued only if its first line has today's version and its last trace as many turns as it says;
+else SinkError is raised before anything is written.
 """
 
 import fcntl

@@ -212,9 +212,11 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
                 continue
             at_s, ended_s = exchange.head.at_s, exchange.ended_s
             if (same := _digest(exchange)) in ends_s:
-                at_s = ended_s = ends_s[same]  # in a log that was written twice, a copy begins after the original ended
-            ends_s[same] = ended_s
-            waiting.append(_SpooledExchange(spool.put(exchange), record, at_s, ended_s))
+                at_s, ended_s = ends_s[same], None  # in a log that was written twice, a copy begins after the original
+            else:
+                ends_s[same] = ended_s
+            has_failed = exchange.status is None or exchange.status >= 400 or exchange.end is not ExchangeEnd.COMPLETE
+            waiting.append(_SpooledExchange(spool.put(exchange), record, at_s, ended_s, has_failed))
         collector = _TraceCollector(max_sessions)
         open_requests: dict[int, _ReadExchange] = {}
         for index, has_ended in _in_order(waiting):
@@ -229,12 +231,13 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
 
 
 class _SpooledExchange(NamedTuple):
-    """An exchange in the spool: its position there, its record in its source, and its two times."""
+    """An exchange in the spool: its position there, its record in its source, its two times, whether it failed."""
 
     position: tuple[int, int]
     record: str
     at_s: float | None
     ended_s: float | None
+    has_failed: bool
 
 
 class _ReadExchange(Struct, eq=False):
@@ -383,15 +386,18 @@ def _digest(exchange: Exchange) -> bytes:
 def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]:
     """Requests, by index, and the ends of their answers (True), in the order in which they happened.
 
-    What has no time comes with what was before. An exchange that ends when another begins has ended before that.
+    What has no time comes with what was before. An exchange that ends when another begins has ended before that, unless
+    it began then too: of what a clock of whole milliseconds shows as one moment, only a failure is soon asked again.
     """
-    moments: list[tuple[float, bool, int, bool]] = []
+    moments: list[tuple[float, int, int, bool]] = []
     now_s = 0.0
     for index, exchange in enumerate(waiting):
         now_s = now_s if exchange.at_s is None else exchange.at_s
         end_s = now_s if exchange.ended_s is None else max(exchange.ended_s, now_s)
-        moments.append((now_s, True, index, False))
-        moments.append((end_s, end_s == now_s, index, True))
+        is_instant = end_s == now_s
+        is_lasting = is_instant and None not in (exchange.at_s, exchange.ended_s) and not exchange.has_failed
+        moments.append((now_s, 1, index, False))
+        moments.append((end_s, is_instant + is_lasting, index, True))
     moments.sort()
     return ((index, has_ended) for _, _, index, has_ended in moments)
 

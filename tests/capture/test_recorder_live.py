@@ -37,6 +37,33 @@ def test_a_fault_of_a_call_in_the_text_is_known_before_the_stream_ends() -> None
     assert [facts.faults for facts in watch.ended] == [{"J103": 1, "F307": 1}]
 
 
+_KIMI = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>",
+    '{"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>',
+)
+_GLM = ("<tool_call>get_weather\n<arg_key>city</arg_key>", "<arg_value>Oslo</arg_value>\n</tool_call>")
+_MISTRAL = ("[TOOL_CALLS]get_weather[ARGS]", '{"city": "Oslo"}')
+
+
+@pytest.mark.parametrize("begin", [1, 60])
+@pytest.mark.parametrize("pieces", [_KIMI, _GLM, _MISTRAL], ids=["kimi_k2", "glm45", "mistral"])
+def test_a_call_of_a_model_that_nobody_knows_is_known_before_the_answer_ends(
+    begin: int, pieces: tuple[str, ...]
+) -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    answer = Call(recorder, [user("Weather?")], more={"model": "nobody"}).answered()
+    answer.said(
+        *["I think about it. "] * begin, *pieces, "\n\n", *["That is what I did. "] * 50
+    )  # the redactor holds some back
+    until(lambda: any(call.name == "get_weather" for _, _, _, calls in watch.spans for call in calls))
+    assert watch.ended == []
+    answer.done()
+    recorder.close()
+    kinds = [span.kind for _, _, span, _ in watch.spans]
+    assert kinds.count(SpanKind.TOOL_CALL) == 1, watch.spans
+
+
 def test_arguments_are_checked_against_the_tools_of_the_request_when_the_next_call_begins() -> None:
     watch = ToldWatch()
     recorder = Recorder(ToldSink(), watch=watch)

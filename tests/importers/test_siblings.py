@@ -90,3 +90,34 @@ def test_requests_that_overlap_in_a_log_are_siblings(
         assert parent is not None
         assert parent.why is ParentWhy.SIBLING
         assert parent.external_id in traces[0].external_ids
+
+
+def _attempts(path: Path) -> list[list[int]]:
+    traces = [record for record in read_source(path).records if isinstance(record, Trace)]
+    return [[turn.generation.attempt for turn in trace.turns if turn.generation] for trace in traces]
+
+
+@pytest.mark.parametrize("ends_s", [(1.0, 1.0, 1.0), (1.0, 1.0004, 1.0)])
+def test_requests_in_one_millisecond_are_siblings(ends_s: tuple[float, ...], tmp_path: Path) -> None:
+    path = tmp_path / "log.har"
+    path.write_bytes(har([(1.0, end_s, f"plan {number}") for number, end_s in enumerate(ends_s)]))
+    assert _attempts(path) == [[1], [1], [1]]
+
+
+def test_a_request_that_failed_is_repeated_in_its_millisecond(tmp_path: Path) -> None:
+    path = tmp_path / "log.har"
+    log = json.loads(har([(1.0, 1.0, "plan"), (1.0, 1.0, "plan")]))
+    log["log"]["entries"][0]["response"] |= {"status": 503, "content": {"text": '{"error": {"message": "busy"}}'}}
+    path.write_text(json.dumps(log))
+    assert _attempts(path) == [[1, 2]]
+
+
+def test_a_conversation_in_one_millisecond_is_one_trace(tmp_path: Path) -> None:
+    path = tmp_path / "log.har"
+    log = json.loads(har([(1.0, 1.0, f"plan {number}") for number in range(3)]))
+    messages: list[Json] = list(OPENING)  # type: ignore[arg-type]  # it is a list
+    for number, entry in enumerate(log["log"]["entries"]):
+        entry["request"]["postData"]["text"] = json.dumps({"model": "m", "messages": messages})
+        messages += [{"role": "assistant", "content": f"plan {number}"}, {"role": "user", "content": f"{number}?"}]
+    path.write_text(json.dumps(log))
+    assert _attempts(path) == [[1, 1, 1]]

@@ -180,8 +180,8 @@ def test_rows_of_no_trace_are_a_problem(store: Store) -> None:
         connection.execute(sa.insert(tables.figures), {"trace_id": 77, **zeros})
         connection.execute(sa.insert(tables.live), {"trace_id": 78, "owner": "host 1 x", "beat_at_s": 0.0})
     assert store.maintenance.check().problems == (
-        "1 rows of the table `figures` refer to traces that do not exist",
-        "1 rows of the table `live` refer to traces that do not exist",
+        "1 row of the table `figures` refers to traces that do not exist",
+        "1 row of the table `live` refers to traces that do not exist",
     )
     assert store.recover() == 0
     assert store.maintenance.prune(Retention(1.0)) == 0

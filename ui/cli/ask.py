@@ -32,7 +32,7 @@ from weaklink.ui.experiments.ask_views import (
     setting_of,
     spending_words,
 )
-from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.views.styled_text import counted, visible_line
 
 _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 
@@ -144,7 +144,7 @@ def _confirm(plan: ask_again.AskPlan, target: ResendTarget, options: dict[str, A
     if options["yes"]:
         return
     if sys.stdin.isatty() and sys.stderr.isatty():
-        click.confirm(f"Send {plan.requests} requests?", abort=True, err=True)
+        click.confirm(f"Send {counted(plan.requests, 'request')}?", abort=True, err=True)
     elif options["max_requests"] is None or options["max_tokens"] is None:
         raise click.UsageError(
             f"{spending_words(plan)}; without a terminal, confirm with --yes or set --max-requests and --max-tokens."

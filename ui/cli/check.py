@@ -154,7 +154,9 @@ def check(
         is_whole = is_whole and not file.is_failure
     totals.gone = settings.baseline.gone(checked_paths, settings.rules)
     report.close(totals)
-    if not totals.traces:
+    if not checked_paths:
+        print_notice(f"there are no files in {', '.join(paths)}")
+    elif not totals.traces:
         print_notice("no trace could be read")
     if new_baseline is not None and not (is_whole and totals.traces):
         print_notice(f"{new_baseline} was not written: not everything could be read")

@@ -227,7 +227,7 @@ def _confirm(plans: Sequence[ProbePlan], targets: Sequence[ResendTarget], option
         return
     total = sum(plan.count for plan in plans)
     if sys.stdin.isatty() and sys.stderr.isatty():
-        click.confirm(f"Send {total} requests?", abort=True, err=True)
+        click.confirm(f"Send {counted(total, 'request')}?", abort=True, err=True)
     elif options["max_requests"] is None or options["max_tokens"] is None:
         raise click.UsageError("without a terminal, confirm with --yes or set --max-requests and --max-tokens.")
 

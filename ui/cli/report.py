@@ -22,6 +22,7 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.reading import NO_TRACES_YET
 from weaklink.storage.statistics import keys_of
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
@@ -31,7 +32,6 @@ from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import records_of
 from weaklink.ui.cli.store_options import (
     LOCK_TIMEOUT_S,
-    NO_TRACES_YET,
     fill_text_index,
     paths_and_filter,
     recover_traces,

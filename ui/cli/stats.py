@@ -21,6 +21,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolDefinition, Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.reading import NO_TRACES_YET
 from weaklink.storage.statistics import Prompt, Violations, keys_of, prompt_of
 from weaklink.storage.store import Store, open_store
 from weaklink.storage.summaries import ListCursor, TraceSummary
@@ -31,7 +32,6 @@ from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import placed_files, records_of
 from weaklink.ui.cli.store_options import (
     LOCK_TIMEOUT_S,
-    NO_TRACES_YET,
     fill_text_index,
     paths_and_filter,
     recover_traces,

@@ -24,8 +24,6 @@ _BEFORE, _AFTER = 60, 20  # code points shown around the error in a filter
 LOCK_TIMEOUT_S = 2.0
 """How long a reading command waits while another program writes."""
 
-NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
-
 _BATCH_TRACES = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MAX_MARKED = 100_000

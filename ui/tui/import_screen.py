@@ -152,7 +152,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     }
     ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
     ImportScreen LineBar { background: $surface; }
-    ImportScreen #hints { max-height: 3; }
+    ImportScreen #hints { max-height: 5; }
     ImportScreen #heads { display: none; }
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """

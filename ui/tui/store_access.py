@@ -11,7 +11,8 @@ from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.storage.engine import location_of
+from weaklink.storage.engine import file_identity, location_of
+from weaklink.storage.schema import DatabaseGoneError, NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
 
 _MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
@@ -30,6 +31,7 @@ class StoreAccess:
         self.where = where
         self.is_temporary = is_temporary
         self._store: Store | None = None
+        self._was_open = False
         self._lock = Lock()
         self._room = asyncio.Semaphore(_MAX_THREADS)
         self._room_for_traces = asyncio.Semaphore(1)
@@ -95,8 +97,18 @@ class StoreAccess:
                 self._store.close()
                 self._store = None
             if self._store is None:
-                self._store = open_store(self.where, create=False, busy_timeout_s=_TIMEOUT_S)
+                self._store = self._open()
+                self._was_open = True
             return self._store
+
+    def _open(self) -> Store:
+        try:
+            return open_store(self.where, create=False, busy_timeout_s=_TIMEOUT_S)
+        except NoDatabaseYetError as error:
+            location = location_of(self.where)
+            if self._was_open and file_identity(location) is None:
+                raise DatabaseGoneError(location) from error
+            raise
 
 
 def error_sentence(error: WeaklinkError, database: str = "") -> str:
@@ -104,7 +116,8 @@ def error_sentence(error: WeaklinkError, database: str = "") -> str:
     text = str(error).removeprefix(f"{database}: ").rstrip(".")
     has_advice = "`" in text or "try again" in text
     again = "" if has_advice or not isinstance(error, StoreError) else " `ctrl+r` tries again."
-    return f"{text[:1].upper()}{text[1:]}.{again}"
+    is_word = text.partition(" ")[0].isalpha()  # not a path or an address
+    return f"{text[:1].upper() if is_word else text[:1]}{text[1:]}.{again}"
 
 
 def start_work(

@@ -9,6 +9,10 @@ The file of saved views is next to the default database and not in one, because 
 with every database. The terminal's list shows the views of the page `traces`.
 """
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -203,24 +207,45 @@ def save_view(view: SavedView) -> str:
     name = view.name.strip()[:_MAX_NAME_CHARS]
     if not name:
         raise WeaklinkError("a saved view needs a name")
-    before = saved_views()
-    others = [view for view in before if view.name != name]
-    if len(others) >= MAX_VIEWS:
-        raise WeaklinkError(f"{MAX_VIEWS} views are already saved; delete one first")
-    _write([*others, SavedView(name, view.page, view.state)])
+    with _only_writer():
+        before = saved_views()
+        others = [view for view in before if view.name != name]
+        if len(others) >= MAX_VIEWS:
+            raise WeaklinkError(f"{MAX_VIEWS} views are already saved; delete one first")
+        _write([*others, SavedView(name, view.page, view.state)])
     return f"The view `{name}` is saved{'' if len(others) == len(before) else ', in place of the one before'}."
 
 
 def forget_view(name: str) -> None:
     """Delete the view of this name, if there is one."""
-    _write([view for view in saved_views() if view.name != name])
+    with _only_writer():
+        _write([view for view in saved_views() if view.name != name])
+
+
+@contextmanager
+def _only_writer() -> Iterator[None]:
+    """Wait until no other page or command changes the views: each writes the file again with what it has read of it.
+
+    The lock is on the folder, so that it leaves no file. A network's folder may refuse it: then there is none.
+    """
+    folder = views_file().parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise WeaklinkError(f"cannot save the views in {views_file()}: {error.strerror}") from error
+    try:
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _write(views: list[SavedView]) -> None:
     """Replace the file atomically, so that readers see either the old or the new one."""
     file = views_file()
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(file) as opened:
             opened.write(msgspec.json.encode(sorted(views, key=lambda view: view.name.casefold())).decode())
     except OSError as error:

@@ -151,9 +151,7 @@ def row_diff_lines(
             lines = list(_step_diff((first, second), pair, width, full=full, more=more))
             yield from lines[1:] if lines else _same_call_lines(first, second, labels, width)
         case (first, second):
-            step, label = (first, labels[0]) if first is not None else (second, labels[1])
-            assert step is not None
-            yield from islice(_only(label, step, width, full=full, more=more), 1, None)
+            yield from islice(_only((first, second), pair, width, full=full, more=more), 1, None)
 
 
 def call_texts(*steps: Step) -> list[str]:
@@ -235,10 +233,7 @@ def first_difference_lines(diff: RunDiff, width: int, *, full: bool = False) -> 
         return
     steps = divergence.steps[pair[0]], divergence.steps[pair[1]]
     if steps[0] is None or steps[1] is None:
-        run = pair[0] if steps[1] is None else pair[1]
-        step = steps[0] or steps[1]
-        assert step is not None
-        yield from _only(run_label(run), step, width)
+        yield from _only(steps, pair, width)
         return
     yield from _step_diff((steps[0], steps[1]), pair, width, full=full)
 
@@ -293,11 +288,17 @@ def _indented(text: str) -> str:
         return ""
 
 
-def _only(label: str, step: Step, width: int, *, full: bool = False, more: str = _MORE) -> Iterator[Line]:
-    yield ()
-    head = f"Only {label} makes this call"
-    yield clipped((Run(head, Style.STRONG), Run(f"  {_call_place(step)}", Style.DIM)), width)
-    yield from text_diff_lines("", call_texts(step)[0], width, full=full, more=more)
+def _only(
+    steps: tuple[Step | None, Step | None], pair: tuple[int, int], width: int, *, full: bool = False, more: str = _MORE
+) -> Iterator[Line]:
+    """The call that only one of two runs makes, with the sign of that run."""
+    before, after = (call_texts(step)[0] if step is not None else "" for step in steps)
+    for step, run in zip(steps, pair, strict=True):
+        if step is not None:
+            yield ()
+            head = Run(f"Only {run_label(run)} makes this call", Style.STRONG)
+            yield clipped((head, Run(f"  {_call_place(step)}", Style.DIM)), width)
+    yield from text_diff_lines(before, after, width, full=full, more=more)
 
 
 def _text_diff(

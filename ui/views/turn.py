@@ -253,7 +253,7 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
     if generation.attempt > 1:
         yield f"attempt {generation.attempt}"
     if generation.usage.output_tokens is not None:
-        yield f"{generation.usage.output_tokens:,} tokens"
+        yield counted(generation.usage.output_tokens, "token")
     if generation.started is not None and generation.ended is not None:
         yield f"{generation.ended.at_s - generation.started.at_s:.1f} s"
     finish = generation.finish_reason or (generation.finish.value if generation.finish else None)

@@ -11,7 +11,8 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Trace
 from weaklink.storage.access_tokens import TokenRole
-from weaklink.storage.engine import location_of
+from weaklink.storage.engine import file_identity, location_of
+from weaklink.storage.schema import DatabaseGoneError, NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -26,6 +27,7 @@ _MAX_NAME_CHARS = 80
 ICON = Path(__file__).parent / "icon.png"
 """The icon in the browser's tab."""
 
+_WERE_OPEN: set[str | None] = set()  # databases that this process has opened
 _MAX_VISITOR_CHARS = 80
 READS_ONLY = "Your token is read-only."
 """Why a control is disabled."""
@@ -78,11 +80,18 @@ def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
 
 def store() -> Store:
     """The open read-only store of this process. Raises StoreError if it cannot be opened; each call tries again."""
-    opened = _opened(current_options().where)
-    if opened.is_gone():
-        _opened.clear()
-        opened.close()
-        opened = _opened(current_options().where)
+    where = current_options().where
+    try:
+        opened = _opened(where)
+        if opened.is_gone():
+            _opened.clear()
+            opened.close()
+            opened = _opened(where)
+    except NoDatabaseYetError as error:
+        if where in _WERE_OPEN and file_identity(location_of(where)) is None:
+            raise DatabaseGoneError(location_of(where)) from error
+        raise
+    _WERE_OPEN.add(where)
     return opened
 
 
@@ -102,6 +111,7 @@ def put_page_name(*names: str) -> None:
 
 def writable() -> Store:
     """A new writable store, for marks and notes; the caller closes it. Raises StoreError if it cannot be opened."""
+    store()  # raises if its file was removed
     return open_store(current_options().where, create=False)
 
 

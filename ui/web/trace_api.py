@@ -231,7 +231,8 @@ def _amounts(summary: TraceSummary) -> Iterator[str]:
         yield short_duration(summary.duration_s)
     known = [count for count in (summary.input_tokens, summary.output_tokens) if count is not None]
     if known:
-        yield f"{short_count(sum(known))} tokens"
+        tokens = sum(known)
+        yield f"{short_count(tokens)} {'token' if tokens == 1 else 'tokens'}"
     cost = cost_of(summary, current_options().prices)
     if cost is not None:
         yield f"cost {cost_text(cost)}"

@@ -55,12 +55,19 @@ _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"}
 
 
 def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
-    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` is true for those.
+    """The rows of a file, in memory at once within a bound; see `within_memory`."""
+    return within_memory(read_rows(file), is_part)
+
+
+def within_memory(
+    rows: Iterable[Row | Skipped], is_part: Callable[[JsonObject], bool] = bool
+) -> Iterator[Row | Skipped]:
+    """The rows, until those that together are one log take `RECORD_MEMORY`; `is_part` is true for those.
 
     Any other row is a session by itself.
     """
     left = RECORD_MEMORY
-    for row in read_rows(file):
+    for row in rows:
         if isinstance(row, Row) and is_part(row.value):
             left -= estimated_memory(row.raw)
             if left < 0:

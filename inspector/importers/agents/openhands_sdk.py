@@ -12,13 +12,12 @@ from pathlib import Path
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents import record_maps as maps
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, within_memory
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import list_of, object_of
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import Outcome, Trace
 
 _NAME = "openhands-sdk"
@@ -47,15 +46,10 @@ def _conversation(file: SourceFile) -> Iterator[Trace | Skipped]:
     session: AgentSession | None = None
     actions: list[JsonObject] = []
     turns_so_far: dict[str, int] = {}  # how many turns there are after an event, by its id
-    left = RECORD_MEMORY
-    for row in _rows(file):
+    for row in within_memory(_rows(file)):
         if isinstance(row, Skipped):
             yield row
             continue
-        left -= estimated_memory(row.raw)
-        if left < 0:
-            yield Skipped(row.record, TOO_MANY_ROWS)
-            break
         session = session or AgentSession(_NAME, ids_of(text_of(row.value, "id"), file), row.record, _NOTES)
         if _is_state(row.value):
             _FACTS(row.value, session)

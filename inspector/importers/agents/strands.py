@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from weaklink.inspector.importers.agents import record_maps as maps
-from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_of, within_memory
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, text_or_json
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import Trace
 
 _NAME = "strands"
@@ -41,15 +40,10 @@ def _session(file: SourceFile) -> Iterator[Trace | Skipped]:
         yield Skipped("file", "it is read with the agent of its session", is_irrelevant=True)
         return
     session: AgentSession | None = None
-    left = RECORD_MEMORY
-    for row in _rows(file):
+    for row in within_memory(_rows(file)):
         if isinstance(row, Skipped):
             yield row
             continue
-        left -= estimated_memory(row.raw)
-        if left < 0:
-            yield Skipped(row.record, TOO_MANY_ROWS)
-            break
         session = session or AgentSession(_NAME, ids_of(_id(file, row.value), file), row.record, _NOTES)
         session.began(row.value.get("created_at"))
         if _is_message(row.value):

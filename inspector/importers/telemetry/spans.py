@@ -1,7 +1,23 @@
 """Spans of tracing stores: model requests, tool runs and agent runs; duplicates of one request are merged.
 
-A framework's span encloses the span of the provider's client, and an SDK reports its own requests beside other
-instrumentation. The innermost span is nearest to the wire and has priority; the outer ones fill in what it lacks.
+Whatever convention a store's attributes follow, its reader gives a TracedSpan for each span: a request to a model
+(ModelCall), a run of a tool (ToolRun), an agent, or anything else, which only says what is within what. One request is
+often in several spans: a framework's span encloses the span of the provider's client, an SDK reports its own requests
+beside other instrumentation, and some loggers write a span for each phase. The innermost span is nearest to the wire
+and has priority; the outer ones fill in what it lacks.
+
+    agent "support"                                        agent "support"
+      model "ChatOpenAI"      messages, tools                model "openai.chat"   id r1, raw arguments, and from
+        model "openai.chat"   id r1, raw arguments                                 "ChatOpenAI": messages, tools
+      tool "get_weather"      id call_1                      tool "get_weather"    id call_1, and from the inner run:
+        other "mcp.client"                                                         its result
+          tool "get_weather"  result
+      model "llm.start"       messages                       model "llm.start"     messages, and from the later
+      model "llm.finish"      answer                                               phase: the answer
+
+`merge_duplicates` makes the right side of the left one, in linear time: first runs of one tool within each other, then
+requests within each other, then those with one response id, then phases. What is merged into what is a union-find
+structure, since a span may be merged into one that is merged itself.
 """
 
 import re
@@ -154,8 +170,8 @@ class _SameRequests:
         while id_ in self._into:
             path.append(id_)
             id_ = self._into[id_]
-        for one in path:
-            self._into[one] = id_
+        for merged in path:
+            self._into[merged] = id_
         return id_
 
 

@@ -171,6 +171,7 @@ def test_what_it_does_not_know_is_refused_before_anything_is_read(
 def test_nothing_read_is_2_and_still_reported(weaklink: Run, logs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert checked(weaklink, "empty", code=2)["files"] == []
+    assert weaklink("check", "empty").stderr == b"weaklink: there are no files in empty\n"
     assert checked(weaklink, "logs/README.md", code=2)["totals"]["refused"] == 1
 
 

@@ -200,6 +200,16 @@ def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beg
     assert b"leave out ID" in weaklink("show", "good", "--last-broken", "--db", "t.db").stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("show", "latest"), ("show", "3"), ("diff", "1", "2"), ("replay", "latest", "--", "x")]
+)
+def test_a_database_without_traces_says_how_to_get_some(weaklink: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    with open_store(tmp_path / "t.db"):
+        pass
+    done = weaklink(*words, WEAKLINK_DB="t.db")
+    assert b"the database contains no traces yet; `weaklink import PATH` or `weaklink run" in done.stderr
+
+
 def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_path: Path) -> None:
     for command in (("list",), ("show", "1")):
         done = weaklink(*command, "--db", "none.db")

@@ -16,7 +16,7 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.ui.views.layers import Layer
-from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object
+from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object, row_diff_lines
 from weaklink.ui.views.styled_text import Style, plain, visible_line, width_of
 from weaklink.ui.views.text_diff import text_diff_lines
 
@@ -167,6 +167,16 @@ def test_what_changed_is_told_without_colour_too() -> None:
     assert rows == ["    - pay 17 now", "          ^^", "    + pay 71 now", "          ^^"]
     styles = [run.style for line in text_diff_lines("pay 17 now", "pay 71 now", 80) for run in line]
     assert {Style.REMOVED, Style.ADDED} <= set(styles)
+
+
+@pytest.mark.parametrize(("runs", "sign"), [((True, False), "-"), ((False, True), "+")])
+def test_a_call_that_one_run_makes_is_signed_as_that_run(runs: tuple[bool, bool], sign: str) -> None:
+    diff = diff_of(*((*ORDER, *(REFUND if refunds else ()), *DONE) for refunds in runs))
+    whole = [plain(line).strip() for line in diff_lines(diff, 100)]
+    of_row = [plain(line).strip() for line in row_diff_lines(diff, 1, (0, 1), 100)]
+    for lines in (whole, of_row):
+        assert f"{sign} refund" in lines
+        assert not {f"{other} refund" for other in "+-" if other != sign} & set(lines)
 
 
 def test_a_long_diff_ends_and_says_what_is_missing() -> None:

@@ -1,5 +1,6 @@
 """Saved views survive the dashboard, one by one and whole."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ def test_a_view_of_the_same_name_takes_the_place_of_the_first() -> None:
     assert save_view(SavedView(" b ", "tools", {"tool": "x"})) == "The view `b` is saved, in place of the one before."
     assert _names() == ["A", "b"]
     assert links.saved_views()[1].page == "tools"
+
+
+def test_views_that_are_saved_and_forgotten_at_once_are_all_as_they_were_told() -> None:
+    names = [f"view {number:02}" for number in range(40)]
+    save_view(SavedView("old", "triage", {}))
+    with ThreadPoolExecutor(8) as pages:
+        list(pages.map(lambda name: save_view(SavedView(name, "traces", {})), names))
+        list(pages.map(forget_view, ("old", *names[:20])))
+    assert _names() == names[20:]
 
 
 def test_a_forgotten_view_is_gone_and_the_others_stay() -> None:
@@ -76,5 +86,5 @@ def test_so_many_views_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(home: Path) -> None:
     (home / "weaklink").write_text("a file")
-    with pytest.raises(WeaklinkError, match="cannot read"):
+    with pytest.raises(WeaklinkError, match="cannot save the views"):
         save_view(SavedView("a", "triage", {}))

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import texts
-from weaklink.inspector.model import SpanKind
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Part, Role, SpanKind, Trace, Turn, Usage
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
 from weaklink.ui.views.marked_text import Folding, caret_place, cut_rows, shown_ranges
@@ -31,6 +32,7 @@ from weaklink.ui.views.styled_text import (
     wrapped,
     wrapped_words,
 )
+from weaklink.ui.views.trace import trace_lines
 
 ROOM = 20
 
@@ -145,3 +147,10 @@ def test_a_table_without_rows_has_no_lines() -> None:
 def test_each_kind_and_severity_has_a_style() -> None:
     assert {style_of(kind).value for kind in SpanKind} == {kind.value for kind in SpanKind}
     assert {style_of(severity).value for severity in Severity} == {severity.value for severity in Severity} == {*GLYPHS}
+
+
+def test_one_token_is_one_token() -> None:
+    turn = Turn(Role.ASSISTANT, (Part("text", "Hi"),), generation=Generation(usage=Usage(output_tokens=1)))
+    trace = Trace((turn,))
+    lines = map(plain, trace_lines(trace, inspect_trace(trace), id=1, width=80))
+    assert "── 1 assistant 1 token ─" in "\n".join(lines)

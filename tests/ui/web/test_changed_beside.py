@@ -53,7 +53,7 @@ def test_an_open_list_whose_database_was_deleted_says_so_at_the_next_click(
     for file in own_database.parent.glob(f"{own_database.name}*"):
         file.unlink()
     page.locator(_ROWS).nth(1).click()
-    expect(page.get_by_text("there is no database yet")).to_be_visible()
+    expect(page.get_by_text("the database was removed or renamed while it was open")).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 

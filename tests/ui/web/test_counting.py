@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.conftest import ROOT
 from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
@@ -17,7 +18,7 @@ from weaklink.ui.web import queries
 from weaklink.ui.web.queries import grouped, page_results
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
-_MINDS = "from tests.ui.web.gates import mind; mind()"
+_MINDS = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.ui.web.gates import mind; mind()"
 _NEAR_PX = 4
 _AT_REST = 4  # looks in which it stands at the same place
 _TOP = "(node) => node.getBoundingClientRect().top"
@@ -132,7 +133,7 @@ def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     expect(_aside(page)).to_contain_text("Counting")
     slow.rename(slow.with_suffix(".gone"))
     gate_of(slow).unlink()
-    expect(page.get_by_role("alert")).to_contain_text("there is no database")
+    expect(page.get_by_role("alert")).to_contain_text("the database was removed or renamed while it was open")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 

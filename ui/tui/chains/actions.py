@@ -14,7 +14,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
 from weaklink.storage.listing import Order, StoreVersion
 from weaklink.storage.marks import Mark
-from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.schema import DatabaseGoneError, NoDatabaseYetError
 from weaklink.storage.store import Store
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
@@ -294,10 +294,11 @@ def _traces(count: int) -> str:
 
 def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
     """Why the list is empty, and what to do about it."""
-    if isinstance(problem, NoDatabaseYetError):
+    if isinstance(problem, NoDatabaseYetError) and not isinstance(problem, DatabaseGoneError):
         return (
             f"There is no database at `{database}` yet.",
-            "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
+            "`weaklink import PATH` reads logs, `weaklink run -- COMMAND` records an agent.",
+            "`weaklink demo` shows samples, in a database of their own.",
             "New traces appear here automatically. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
@@ -307,7 +308,8 @@ def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError
         return (f"No trace matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
         f"The database `{database}` contains no traces yet.",
-        "`weaklink import PATH` reads logs, `weaklink record` records agents; new traces appear here automatically.",
+        "`weaklink import PATH` reads logs, `weaklink run -- COMMAND` records an agent.",
+        "New traces appear here automatically.",
     )
 
 

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage.filter import FilterCompletion, FilterError
 from weaklink.storage.listing import Listed, Order
+from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.search_queries import SearchHit
 from weaklink.storage.store import Store
 from weaklink.storage.summaries import ListCursor, TraceSummary
@@ -321,11 +322,11 @@ class ChainsScreen(actions.FollowedChains):
             while read := await self.access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
                 status.working = f"added {counted(done, 'trace')} to the text index"
+        except NoDatabaseYetError:
+            return  # the list says so
         except WeaklinkError as error:
-            self.toast(
-                f"Traces not yet in the text index are not searched: {error_sentence(error, self.access.name)}",
-                is_error=True,
-            )
+            sentence = error_sentence(error, self.access.name)
+            self.toast(f"{sentence} Traces that are not yet in the text index are not searched.", is_error=True)
 
     def _to_match(self, by: int) -> None:
         """Go to another trace that contains the words: if the filter has words, the list contains no others."""

@@ -8,6 +8,7 @@ import streamlit as st
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.text import Range
+from weaklink.storage.engine import ServerUnreachableError
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.side import initial_position
@@ -46,7 +47,7 @@ def show() -> None:
         return
     try:
         shown = shown_trace(parameter("trace"))
-    except NoDatabaseYetError:
+    except (NoDatabaseYetError, ServerUnreachableError):
         raise
     except StoreError as error:
         _missing(str(error))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
+from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import ExternalId
 from weaklink.inspector.text import Range
 from weaklink.storage.listing import Order
@@ -18,7 +19,7 @@ from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words,
 from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.line_bar import LineBar
-from weaklink.ui.tui.store_access import StoreAccess
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence
 
 
 async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:
@@ -352,20 +353,40 @@ async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
         assert names(app) == ["first"]
 
 
+@pytest.mark.parametrize(
+    ("said", "shown_as"),
+    [
+        ("postgresql://me@host/w: the server does not answer", "postgresql://me@host/w: the server does not answer."),
+        ("logs/a.jsonl: there is no such file", "logs/a.jsonl: there is no such file."),
+        ("w.db: the database is read-only", "The database is read-only."),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_and_an_address_as_it_is(said: str, shown_as: str) -> None:
+    assert error_sentence(WeaklinkError(said), "w.db") == shown_as
+
+
+async def test_a_search_without_a_database_says_so_once(tmp_path: Path) -> None:
+    async with running(str(tmp_path / "none.db")) as (app, pilot):
+        await press(pilot, "f", *"Oslo", "enter")
+        await settled(pilot)
+        assert "There is no database at" in shown(app)
+        assert "text index" not in told(app)
+
+
 async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) -> None:
     where = Path(filled(tmp_path / "runs.db"))
     async with running(str(where)) as (app, pilot):
         where.rename(tmp_path / "away.db")
         await home(app).beat()
         await settled(pilot)
-        assert "There is no database" in shown(app)
+        assert "was removed or renamed" in shown(app)
         assert len(names(app)) == 6
         await press(pilot, "enter")
-        assert "There is no database" in shown(app)
+        assert "was removed or renamed" in shown(app)
         await press(pilot, "escape")
         (tmp_path / "away.db").rename(where)
         await press(pilot, "ctrl+r")
-        assert "There is no database" not in shown(app)
+        assert "was removed or renamed" not in shown(app)
 
 
 async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ async def typed(pilot: object, app: object, path: str) -> None:
     await settled(pilot)  # type: ignore[arg-type]  # a pilot
 
 
+async def test_what_the_dialog_does_is_said_to_its_end_in_a_narrow_terminal(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=(40, 15)) as (app, pilot):
+        await press(pilot, "i")
+        await settled(pilot)
+        assert "anything is saved." in shown(app)
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_a_folder_is_imported_and_the_list_shows_it(

@@ -162,11 +162,11 @@ async def test_a_database_that_vanishes_is_said_and_watched_again(tmp_path: Path
             away = {path: path.with_name(f"away-{path.name}") for path in tmp_path.glob("runs.db*")}
             for path, aside in away.items():
                 path.rename(aside)
-            await until(pilot, lambda: "There is no database" in shown(app).splitlines()[0])
+            await until(pilot, lambda: "was removed or renamed" in shown(app).splitlines()[0])
             for path, aside in away.items():
                 aside.rename(path)
             await press_now(pilot, "ctrl+r")
-            await until(pilot, lambda: "There is no database" not in shown(app).splitlines()[0])
+            await until(pilot, lambda: "was removed or renamed" not in shown(app).splitlines()[0])
             await until(pilot, lambda: text_of(live(app)).endswith("</think>"))
     sink.close()
 
