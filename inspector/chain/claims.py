@@ -236,7 +236,7 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         for clause in clauses
         if not clause.denies
         and _THE_REST.match(clause.text) is None
-        and (not clause.supposes or _found(_PROMISES, clause.text))
+        and (not clause.supposes or _matches(_PROMISES, clause.text))
         and not (is_check and clause in excepted)
         and (not failed.states_cause(clause.text, only_faults=says_now(clause)) or _has_participle(clause, failed))
     ]
@@ -341,14 +341,14 @@ def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 
 def says_now(clause: Clause) -> bool:
     """Whether a clause says that something is so from now on."""
-    return _found(_NOW, clause.words)
+    return _matches(_NOW, clause.words)
 
 
 def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a clause says that all is done, or uses the verb of the request: "All datasets are converted"."""
     return any(
-        _found(_ALL_CHANGES, clause.words)
-        or _found(_ALL, clause.words)
+        _matches(_ALL_CHANGES, clause.words)
+        or _matches(_ALL, clause.words)
         or any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
         for clause in clauses
         if clause.is_done and not clause.denies
@@ -358,9 +358,9 @@ def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 def says_clean(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a clause says that nothing is left of what a check finds, or that the check reports nothing."""
     asserted = [clause for clause in clauses if not clause.supposes]
-    if any(_found(_NONE_LEFT, clause.text) for clause in asserted) and _claims_check(clauses, failed):
+    if any(_matches(_NONE_LEFT, clause.text) for clause in asserted) and _claims_check(clauses, failed):
         return True
-    return any(_found(_FINDS_NONE, clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
+    return any(_matches(_FINDS_NONE, clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
 
 
 _FINDS_NONE = lazy_pattern(r"\b(?:reports?|finds?|shows?|lists?) no (?:known |further |other )?[\w-]+\b")
@@ -401,7 +401,7 @@ def _joined(clauses: tuple[Clause, ...]) -> Clause:
 
 def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
     """Whether a clause claims that what a check found is gone; None if its kind of check decides."""
-    if failed.terms.are_named(clause.text) and _found(_check_patterns("test")[0], clause.words):
+    if failed.terms.are_named(clause.text) and _matches(_check_patterns("test")[0], clause.words):
         return True
     return says_now(clause) if failed.names_error(clause.text) else None
 
@@ -446,7 +446,7 @@ def _claims_deed(clause: Clause, failed: FailedCall) -> bool:
 
 def _claims_success(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names the effect, or its target, and says that it went well: "the restart was successful"."""
-    if not _found(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
+    if not _matches(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
         return False
     if _NO_SUCCESS.search(clause.text) is not None:
         return False
@@ -465,12 +465,12 @@ def _claims_all(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause counts all calls of a series, or speaks of all that was to be done."""
     facts, step = failed.facts, failed.step
     if facts.is_one_of_several(step):
-        is_series = not has_known_effect(step.call) and _found(_WHOLE, clause.words)
+        is_series = not has_known_effect(step.call) and _matches(_WHOLE, clause.words)
         if is_series or counts_all(clause.words, facts.calls_like(step)):
             return True
-    if _found(_EVERYWHERE, clause.words) and failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
+    if _matches(_EVERYWHERE, clause.words) and failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
         return failed.is_wanted and any(value in clause.text for value in _new_values(step))
-    return failed.is_only_lost and failed.is_wanted and _found(_ALL_CHANGES, clause.words)
+    return failed.is_only_lost and failed.is_wanted and _matches(_ALL_CHANGES, clause.words)
 
 
 # All of a series, without a count.
@@ -595,10 +595,10 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
     if not is_about:
-        return failed.is_only_lost and _found(_HAPPENED_ELSEWHERE, clause.words)
-    if _found(_PROMISES, clause.text) or _is_processed(clause, failed):
+        return failed.is_only_lost and _matches(_HAPPENED_ELSEWHERE, clause.words)
+    if _matches(_PROMISES, clause.text) or _is_processed(clause, failed):
         return True
-    if clause.is_done and _found(_ALL, clause.words) and not failed.has_number_of_others(clause.text):
+    if clause.is_done and _matches(_ALL, clause.words) and not failed.has_number_of_others(clause.text):
         return True
     is_others = failed.is_of_other_file(clause.text)
     names_others = _names_others_target(clause.text, failed)
@@ -606,20 +606,20 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     if has_verb and not is_others and not names_others:
         return True
     names_others = names_others or failed.is_others(clause.text)
-    if _found(_LOCATED, clause.words) and not names_others:
+    if _matches(_LOCATED, clause.words) and not names_others:
         return True
     effect = failed.effect
     is_program = effect is not None and effect.command is not None and effect.kind is not EffectKind.WRITE
-    if not is_program and _found(_NOW, clause.words) and not names_others and not is_others:
+    if not is_program and _matches(_NOW, clause.words) and not names_others and not is_others:
         return True
     if not failed.is_only_lost:
         return False
-    is_short = _ROMANCE.search(failed.request) is not None and _found(_ENDS_IN_PARTICIPLE, clause.words)
-    return is_short or _found(_HAPPENED_ELSEWHERE, clause.words)
+    is_short = _ROMANCE.search(failed.request) is not None and _matches(_ENDS_IN_PARTICIPLE, clause.words)
+    return is_short or _matches(_HAPPENED_ELSEWHERE, clause.words)
 
 
 @lru_cache(8_192)
-def _found(pattern: re.Pattern[str], text: str) -> bool:
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a pattern is in a text of the final statement: each failure of a session asks the same."""
     return pattern.search(text) is not None
 
@@ -792,7 +792,7 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
     if _has_participle(clause, failed):
         return True
     is_script = failed.effect is not None and "." in failed.effect.subject
-    is_done = _found(_EXISTS, clause.words) or (is_script and clause.is_done)
+    is_done = _matches(_EXISTS, clause.words) or (is_script and clause.is_done)
     return is_done and _own_terms(failed).names_tool(clause.text)
 
 
@@ -805,7 +805,7 @@ def _own_terms(failed: FailedCall) -> FailureTerms:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
-    if _found(_NAMES_CAUSE, clause.words):
+    if _matches(_NAMES_CAUSE, clause.words):
         return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
     if clause.is_done and is_named and not _describes(clause, failed) and happens(clause):
@@ -816,7 +816,7 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
         return False
     if clause.is_done and _names_subject(text, failed):
         return True
-    return any(value in text and value not in failed.facts.good_arguments for value in _new_values(step)) or _found(
+    return any(value in text and value not in failed.facts.good_arguments for value in _new_values(step)) or _matches(
         _GENERAL, clause.words
     )
 
@@ -903,19 +903,19 @@ _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:i
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
-    if effect.subject == "test" and _found(_CONFIRMS, clause.words) and terms.family_is_named(clause.text):
+    if effect.subject == "test" and _matches(_CONFIRMS, clause.words) and terms.family_is_named(clause.text):
         return True
-    if _found(_ALL_PASSED, clause.words):
+    if _matches(_ALL_PASSED, clause.words):
         return True
-    is_built = effect.subject == "build" and _found(_GENERAL, clause.words)
-    if not is_built and not _found(passes, clause.words):
+    is_built = effect.subject == "build" and _matches(_GENERAL, clause.words)
+    if not is_built and not _matches(passes, clause.words):
         return False
     return (
         terms.family_is_named(clause.text)
-        or _found(family, clause.text)
+        or _matches(family, clause.text)
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
-        or _found(_RAN_IT, clause.words)
+        or _matches(_RAN_IT, clause.words)
     )
 
 

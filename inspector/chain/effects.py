@@ -329,7 +329,7 @@ def _strongest(effects: tuple[Effect, ...]) -> Effect:
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
 
-def place_of(call: ToolCall) -> str | None:
+def folder_of(call: ToolCall) -> str | None:
     """The folder in which the main program of a shell's line works, as far as the call names it; else None.
 
     It is the one of the program's own option, else of the `cd`s before it, else of the tool's argument.

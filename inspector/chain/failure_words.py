@@ -731,12 +731,12 @@ _OF_MESSAGE = lazy_pattern(r"\s|DETAIL: |HINT: |CONTEXT: |LINE \d|\^|\[SQL: |\(B
 
 def admits_failure(text: str) -> bool:
     """Whether a text admits that something did not work; judges the first 20,000 code points."""
-    return _place(text) is not None
+    return _admission_start(text) is not None
 
 
 def failure_admission(text: str) -> str | None:
     """The first sentence of a text that admits a failure, None if there is none."""
-    position = _place(text)
+    position = _admission_start(text)
     if position is None:
         return None
     head = text[:SPEECH_LIMIT]
@@ -745,7 +745,7 @@ def failure_admission(text: str) -> str | None:
     return head[start : end.end() if end else len(head)].strip()
 
 
-def _place(text: str) -> int | None:
+def _admission_start(text: str) -> int | None:
     """The position of the first admission."""
     head = _NO_TROUBLE.sub(lambda match: " " * len(match[0]), text[:SPEECH_LIMIT])
     matches = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))

@@ -110,12 +110,14 @@ def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
     for placed in pairing.repeated_ids:
         message = f"The id {quoted(placed.call.id or '')} belongs to an earlier call that is still open."
         hint = "Give every call a unique id."
-        yield _at(placed.location, rules.DUPLICATE_CALL_ID, message, hint)
+        yield _diagnostic(placed.location, rules.DUPLICATE_CALL_ID, message, hint)
     for orphan in pairing.orphans:
         if orphan.result.call_id is None and _REFUSED_FORM.match(orphan.result.content) is not None:
             continue  # the agent tells the model that its answer, which has no call, could not be read
         named = f" for call {quoted(orphan.result.call_id)}" if orphan.result.call_id else ""
-        yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} does not answer an open call.")
+        yield _diagnostic(
+            orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} does not answer an open call."
+        )
 
 
 _REFUSED_FORM = lazy_pattern(  # of LangChain (`ReActSingleInputOutputParser`, `AgentExecutor`)
@@ -130,7 +132,7 @@ def _missing_results(trace: Trace, steps: Sequence[Step]) -> Iterator[Diagnostic
         if step.result is None and step.location.turn < went_on_after and not ends_run(step.call):
             end = ", and the conversation continued" if goes_on_after(trace, step) else ": the session ended there"
             message = f"The call of {tool_named(step.call.name)} got no result{end}."
-            yield _at(step.location, rules.CALL_WITHOUT_RESULT, message)
+            yield _diagnostic(step.location, rules.CALL_WITHOUT_RESULT, message)
 
 
 def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
@@ -138,11 +140,11 @@ def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     answered = [step for step in steps if step.result_location is not None]
     earliest: Step | None = None
     for step in reversed(answered):
-        if earliest is not None and _place(step) > _place(earliest) and not _share_id(step, earliest):
+        if earliest is not None and _last_location(step) > _last_location(earliest) and not _share_id(step, earliest):
             mine, theirs = tool_named(step.call.name), tool_named(earliest.call.name)
             message = f"This result of {mine} comes after that of {theirs}, which was called later."
-            yield _at(step.result_location, rules.RESULT_OUT_OF_ORDER, message)
-        elif earliest is None or _place(step) < _place(earliest):
+            yield _diagnostic(step.result_location, rules.RESULT_OUT_OF_ORDER, message)
+        elif earliest is None or _last_location(step) < _last_location(earliest):
             earliest = step
 
 
@@ -151,7 +153,7 @@ def _share_id(step: Step, other: Step) -> bool:
     return step.call.id is not None and step.call.id == other.call.id
 
 
-def _place(step: Step) -> Location:
+def _last_location(step: Step) -> Location:
     return step.result_location or step.location
 
 
@@ -160,9 +162,9 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
         if step.result is not None and step.outcome is StepOutcome.ERROR_RESULT:
             words = f": {quoted(step.error)}" if step.error else ""
             sure = ", judged by its text only" if step.certainty is Certainty.TEXTUAL else ""
-            location = _place_of_words(step.result, step.error or "", step.result_location)
+            location = _location_of_words(step.result, step.error or "", step.result_location)
             message = f"{tool_named(step.call.name)} answered with an error{sure}{words}."
-            yield _at(location, rules.ERROR_RESULT, message)
+            yield _diagnostic(location, rules.ERROR_RESULT, message)
 
 
 def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
@@ -171,10 +173,10 @@ def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Itera
         shown = f"nothing but {quoted(said)}" if said else "an empty result"
         used = f"; the next call uses {quoted(empty.made_up)}, which was not found earlier" if empty.made_up else ""
         message = f"{tool_named(empty.step.call.name)} answered with {shown}{used}."
-        yield _at(empty.step.result_location, rules.EMPTY_RESULT, message)
+        yield _diagnostic(empty.step.result_location, rules.EMPTY_RESULT, message)
 
 
-def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
+def _location_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
     """The location of an error's words in its result, if they occur there verbatim and once; else the whole result."""
     if whole is None or not words or len(result.content) != len(whole.range):
         return whole
@@ -194,7 +196,7 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
         in_turns.update(step.number for step in same)
         message = repeated_message(tool_named(same[0].call.name), len(same))
         hint = "Make the call only once, and stop the generation after it."
-        yield _at(same[1].location, rules.REPEATED_CALL, message, hint)
+        yield _diagnostic(same[1].location, rules.REPEATED_CALL, message, hint)
     for repetition in repetitions(steps):
         if repetition.step.number in in_turns:
             continue
@@ -205,7 +207,7 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             f"for the {_ordinal(repetition.count)} time and with {came}."
         )
         hint = "Change the arguments, or stop and say what failed." if step.outcome.failed else _KNOWN_ALREADY
-        yield _at(step.location, rules.REPEATED_CALL, message, hint)
+        yield _diagnostic(step.location, rules.REPEATED_CALL, message, hint)
 
 
 def _ordinal(count: int) -> str:
@@ -214,7 +216,7 @@ def _ordinal(count: int) -> str:
     return f"{count}{_ENDINGS.get(count % 10, 'th')}"
 
 
-def _at(location: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+def _diagnostic(location: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
     assert location is not None
     return Fault(rule, location.range, message, hint).at(location.turn, location.part)
 
@@ -337,14 +339,14 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
         if is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(argument)}` is {quoted(text)}, a placeholder that was not replaced by a value."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
-            yield _at_argument(step, places, argument, fault)
+            yield _argument_diagnostic(step, places, argument, fault)
         elif may_name and not argument.origins and _is_id_of_existing(argument.pointer, text):
             message = (
                 f"`{_name(argument)}` of {tool_named(step.call.name)} is {quoted(text)}, which does not appear earlier "
                 "in the user's messages, tool results or the system prompt."
             )
             fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
-            yield _at_argument(step, places, argument, fault)
+            yield _argument_diagnostic(step, places, argument, fault)
 
 
 def has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
@@ -408,7 +410,7 @@ def _name(flow: ArgumentFlow) -> str:
     return flow.pointer.removeprefix("/").replace("/", ".")
 
 
-def _at_argument(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
+def _argument_diagnostic(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
     path = [part.replace("~1", "/").replace("~0", "~") for part in flow.pointer.split("/")[1:]]
     value_range = places.of([int(part) if part.isdigit() else part for part in path])
     placed = Fault(fault.rule, value_range, fault.message, fault.hint, path=flow.pointer)

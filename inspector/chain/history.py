@@ -63,11 +63,11 @@ class _Difference(Struct, frozen=True):
         length = len(own.text) if own is not None else 0
         where = here if here is not None and here.end <= length else Range(0, length)
         against = Location(self.number, own.name if own is not None else part, where)
-        name, missing = self._place_of(part)
+        name, missing = self._part_of(part)
         fault = Fault(rule, there if there is not None else missing, message, against=against)
         return fault.at(self.request, f"{SENT_PART}{self.index + 1}:{name}")
 
-    def _place_of(self, part: str) -> tuple[str, Range]:
+    def _part_of(self, part: str) -> tuple[str, Range]:
         """The part and its start; if it is missing, the part that followed it, or the end of the last part."""
         parts = self.version.parts if self.version is not None else ()
         if not parts or (any(sent.name == part for sent in parts) and not self.is_gone):

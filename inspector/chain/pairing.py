@@ -46,13 +46,13 @@ def with_attempts(pairing: Pairing, attempts: Iterable[LocatedCall]) -> Pairing:
 
     A result without a call answers the nearest attempt before it: a server or client did parse that shape.
     """
-    placed = sorted(attempts, key=_place)
+    placed = sorted(attempts, key=_location)
     if not placed:
         return pairing
     answers: dict[int, LocatedResult] = {}
     orphans: list[LocatedResult] = []
     for orphan in pairing.orphans:
-        index = bisect_left(placed, orphan.location, key=_place) - 1
+        index = bisect_left(placed, orphan.location, key=_location) - 1
         while index >= 0 and index in answers:
             index -= 1
         if index < 0 or orphan.result.call_id is not None:
@@ -65,7 +65,7 @@ def with_attempts(pairing: Pairing, attempts: Iterable[LocatedCall]) -> Pairing:
     return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
-def _place(placed: LocatedCall | LocatedResult) -> Location:
+def _location(placed: LocatedCall | LocatedResult) -> Location:
     return placed.location
 
 
@@ -154,7 +154,7 @@ class _ResultMatcher(Struct):
                 names.pop(number)
                 self.answers[index] = answers.pop(number)
             left += answers
-        return sorted(left, key=_place)
+        return sorted(left, key=_location)
 
     def _nearest_open(self, indexes: list[int]) -> int | None:
         while indexes and indexes[-1] in self.answers:

@@ -264,7 +264,7 @@ class RecoveryAnalysis:
             return False
         return asks_for_words(request) and _ORDERS.search(request) is None
 
-    def place_of(self, statement: Statement | None) -> Location | None:
+    def location_of(self, statement: Statement | None) -> Location | None:
         """The location of a statement; of one in a terminal tool's arguments, that of the call."""
         if statement is None:
             return None
@@ -474,7 +474,7 @@ def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, anal
         step = structs.replace(step, rules=(*step.rules, rule))
     if judged is None or judged.rule is None:
         return step
-    location = analysis.place_of(judged.statement)
+    location = analysis.location_of(judged.statement)
     return structs.replace(step, said=judged.said, said_at=location, rules=(*step.rules, judged.rule))
 
 

@@ -28,11 +28,11 @@ from weaklink.inspector.chain.effects import (
     checker_of,
     effects_of,
     effects_of_line,
+    folder_of,
     has_known_effect,
     lists_names,
     main_effect,
     only_asks,
-    place_of,
     searches_texts,
 )
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere
@@ -120,7 +120,7 @@ class SameEffect:
             return True
         if _is_part_of_check(failed, later) or _is_other_check(failed, later):
             return True
-        if _runs_other_line(later, failed) or _works_in_other_place(later, failed):
+        if _runs_other_line(later, failed) or _works_in_other_folder(later, failed):
             return True
         if _puts_other_statement(later, failed):
             return True
@@ -220,7 +220,7 @@ def asks_elsewhere(later: Step, failed: Step) -> bool:
         return False
     if mine.command.program != theirs.command.program or only_asks(failed.call) is None:
         return False
-    places = (" ".join(_places(command.words)) for command in (mine.command, theirs.command))
+    places = (" ".join(_addresses(command.words)) for command in (mine.command, theirs.command))
     old, new = (frozenset(_PLACE_WORD.findall(address)) for address in places)
     text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
     return bool(new) and any(word not in text for word in old - new)
@@ -296,9 +296,9 @@ _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "expl
 _VERBS_ALIKE |= {"vacuum": "analyze", "truncate": "delete", "drop": "delete", "alter": "create"}
 
 
-def _works_in_other_place(later: Step, failed: Step) -> bool:
+def _works_in_other_folder(later: Step, failed: Step) -> bool:
     """Whether two lines do the same in folders beside each other, and the first error does not blame its folder."""
-    places = (place_of(failed.call), place_of(later.call))
+    places = (folder_of(failed.call), folder_of(later.call))
     mine, theirs = (_comparable(folder) for folder in places if folder is not None) if all(places) else ("", "")
     if mine.endswith(theirs) or theirs.endswith(mine) or mine.startswith(theirs) or theirs.startswith(mine):
         return False
@@ -345,7 +345,7 @@ _PLACE_WORD = lazy_pattern(r"[\w.-]{2,}")
 _PLACE_OPTIONS = frozenset(("-d", "--dbname", "-D", "--database", "-h", "--host", "-S", "--server"))
 
 
-def _places(words: Sequence[str]) -> Iterator[str]:
+def _addresses(words: Sequence[str]) -> Iterator[str]:
     """The database and the host among the words of a client: what such options take, and other plain words."""
     for before, word in pairwise(("", *words)):
         is_plain = not word.startswith("-") and " " not in word and not before.startswith("-")

@@ -247,13 +247,13 @@ class CallFaults:
             if diagnostic.rule.code.startswith(SYNTAX_CODES):
                 syntax[part_key].append(diagnostic)
         self._syntax = {part_key: sorted(of_part, key=_order) for part_key, of_part in syntax.items()}
-        self._by_place = {part_key: sorted(of_part, key=_order) for part_key, of_part in errors.items()}
+        self._by_part = {part_key: sorted(of_part, key=_order) for part_key, of_part in errors.items()}
         self._starts = {
-            part_key: [fault.range.start for fault in of_part] for part_key, of_part in self._by_place.items()
+            part_key: [fault.range.start for fault in of_part] for part_key, of_part in self._by_part.items()
         }
         self._reach = {
             part_key: list(accumulate((fault.range.end for fault in of_part), max))
-            for part_key, of_part in self._by_place.items()
+            for part_key, of_part in self._by_part.items()
         }
 
     def on(self, call: Location) -> list[Diagnostic]:
@@ -269,7 +269,7 @@ class CallFaults:
         errors, part_key, end = self.on(call), (call.turn, call.part), call.range.end
         following = bisect_left(self._starts.get(part_key, ()), end)
         part = trace.turns[call.turn - 1].part(call.part)
-        for fault in self._by_place.get(part_key, ())[following : following + 1]:
+        for fault in self._by_part.get(part_key, ())[following : following + 1]:
             is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MAX_PAYLOAD_END_CHARS
             if is_near and part is not None and ">" not in part.text[end : fault.range.start]:
                 errors.append(fault)
@@ -300,9 +300,9 @@ class CallFaults:
 
     def _near(self, call: Location) -> list[Diagnostic]:
         part_key = call.turn, call.part
-        if part_key not in self._by_place:
+        if part_key not in self._by_part:
             return []
-        faults, reach = self._by_place[part_key], self._reach[part_key]
+        faults, reach = self._by_part[part_key], self._reach[part_key]
         last = bisect_right(self._starts[part_key], call.range.end)
         first = last
         while first and reach[first - 1] >= call.range.start and last - first < _MAX_SEARCHED:

@@ -269,7 +269,7 @@ def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
     counted = _counted(turn.reasoning)
     if counted is not None:
         yield from _over_budget_diagnostic(
-            turn, sum(counted), budget, "takes {} tokens", _counted_place(turn.reasoning, budget)
+            turn, sum(counted), budget, "takes {} tokens", _counted_limit(turn.reasoning, budget)
         )
     elif turn.reported_tokens is not None:
         yield from _over_budget_diagnostic(
@@ -277,7 +277,7 @@ def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
         )
     else:
         estimated = sum(estimated_in(span.part.text, span.span.inner) for span in turn.reasoning)
-        limit = _estimated_place(turn.reasoning, budget) if estimated > budget else None
+        limit = _estimated_limit(turn.reasoning, budget) if estimated > budget else None
         yield from _over_budget_diagnostic(
             turn, estimated, budget, "takes about {} tokens, estimated from its length", limit
         )
@@ -325,7 +325,7 @@ def _ids_within(span: ReasoningSpan) -> list[int] | None:
     return ends
 
 
-def _counted_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
+def _counted_limit(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
     left = budget
     for span in reasoning:
         ends = _ids_within(span) or []
@@ -335,12 +335,12 @@ def _counted_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[Rea
     return None
 
 
-def _estimated_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
+def _estimated_limit(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
     left = budget
     for span in reasoning:
         taken = estimated_in(span.part.text, span.span.inner)
         if taken > left:
-            return span, span.span.inner.start + estimated_place(span.span.inner.of(span.part.text), left)
+            return span, span.span.inner.start + estimated_end(span.span.inner.of(span.part.text), left)
         left -= taken
     return None
 
@@ -350,7 +350,7 @@ def estimated_tokens(text: str) -> int:
     return -(-_bytes(text) // BYTES_PER_TOKEN)
 
 
-def estimated_place(text: str, tokens: int) -> int:
+def estimated_end(text: str, tokens: int) -> int:
     """The code point at which the first `tokens` tokens of `text` end, by the same estimate."""
     if _bytes(text) <= tokens * BYTES_PER_TOKEN:
         return len(text)

@@ -93,7 +93,7 @@ def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
         return
     nodes = read_json(tool.raw).nodes
     for fault in faults[:_MAX_FAULTS]:
-        location = _place(nodes[0], fault.path) if nodes else None
+        location = _range_of(nodes[0], fault.path) if nodes else None
         yield _fault(tool, fault, location.moved(tool.range.start) if location else tool.range)
 
 
@@ -125,7 +125,7 @@ def _fault(tool: ToolDefinition, fault: DefinitionFault, location: Range) -> Fau
     return Fault(fault.rule, location, f"Tool {quoted(tool.name)}{where}: {fault.message}", fault.hint)
 
 
-def _place(definition: JsonNode, path: Path) -> Range | None:
+def _range_of(definition: JsonNode, path: Path) -> Range | None:
     """The range of the deepest value on the way to `path` in the definition's text."""
     wrapper = definition.member("function")
     inner = wrapper.value if wrapper is not None and wrapper.value.members else definition

@@ -306,8 +306,8 @@ def refusals_apart(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     """
     if not any(_TOOL_IN_PROMPT in _text(turn) for turn in turns[: count_system(turns)]):
         return turns
-    found = [list(_REFUSED.finditer(_text(turn))) if turn.role is Role.USER else [] for turn in turns]
-    return tuple(chain.from_iterable(map(_apart, turns, found))) if any(found) else turns
+    refused = [list(_REFUSED.finditer(_text(turn))) if turn.role is Role.USER else [] for turn in turns]
+    return tuple(chain.from_iterable(map(_apart, turns, refused))) if any(refused) else turns
 
 
 def _apart(turn: Turn, refusals: Sequence[re.Match[str]]) -> Iterator[Turn]:

@@ -5,7 +5,7 @@ import pytest
 from weaklink.inspector.checks.reasoning import (
     ReasoningMode,
     ReasoningSwitch,
-    estimated_place,
+    estimated_end,
     estimated_tokens,
     reasoned_turns,
     requested_reasoning,
@@ -109,4 +109,4 @@ def test_four_bytes_are_taken_for_a_token(text: str, tokens: int) -> None:
     ("text", "tokens", "position"), [("abcdefgh", 1, 4), ("abc", 1, 3), ("日本語", 1, 2), ("éé", 0, 0)]
 )
 def test_the_place_where_tokens_are_over_is_a_code_point(text: str, tokens: int, position: int) -> None:
-    assert estimated_place(text, tokens) == position
+    assert estimated_end(text, tokens) == position

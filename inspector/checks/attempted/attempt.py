@@ -301,7 +301,7 @@ class ToolNames:
                 written = name.replace("_", "\\_")
                 slip = "with escaped underscores"
                 named_ranges += ((name_range, NamedTool(tool, name, slip)) for name_range in _words(text, written))
-        named_ranges.sort(key=_place)
+        named_ranges.sort(key=_range)
         return named_ranges
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
@@ -384,7 +384,7 @@ def _is_of_word(character: str) -> bool:
     return character.isalnum() or character in "_-"
 
 
-def _place(occurrence: tuple[Range, NamedTool]) -> Range:
+def _range(occurrence: tuple[Range, NamedTool]) -> Range:
     return occurrence[0]
 
 

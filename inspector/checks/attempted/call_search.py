@@ -128,7 +128,7 @@ class CallSearch:
         near += beside
         if not (calls or near):
             return near
-        calls.sort(key=_place)
+        calls.sort(key=_range)
         faults = self._faults(calls, text, offered)
         merged = _merged(text, [fault.moved(-start) for fault in near], faults)
         return [self._with_call_after(fault, text, offered).moved(start) for fault in merged]
@@ -180,7 +180,7 @@ class CallSearch:
             return [], []
         calls = self._foreign_in(text, offered)
         calls += self._shapes_in(text, offered, [reported.container for reported in calls])
-        calls.sort(key=_place)
+        calls.sort(key=_range)
         faults = [self._fault_in_payload(reported, offered).moved(start) for reported in calls]
         return [_call_in_code(reported, call, start) for reported in calls], faults
 
@@ -198,7 +198,7 @@ class CallSearch:
         """The faults in the texts of JSON strings."""
         calls = self._foreign_in(text, offered)
         calls += self._shapes_in(text, offered, [call.container for call in calls])
-        calls.sort(key=_place)
+        calls.sort(key=_range)
         return self._faults(calls, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
@@ -219,7 +219,7 @@ class CallSearch:
 
     def _faults(self, reported_calls: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
-        for _, group in groupby(reported_calls, key=_place):
+        for _, group in groupby(reported_calls, key=_range):
             calls = list(group)
             written = self._written([call.call for call in calls], offered)
             fix = self._fix(calls, text, written)
@@ -358,7 +358,7 @@ def _call_in_code(reported: _ReportedCall, code: ToolCall, start: int) -> ToolCa
     )
 
 
-def _place(call: _ReportedCall) -> Range:
+def _range(call: _ReportedCall) -> Range:
     return call.container
 
 

@@ -335,7 +335,7 @@ class NearMarkers:
         for start, stem, opener in sorted(present):
             if start >= end or opener in reported or is_quoted(text, start):
                 continue
-            word = _found(_WORD, text, start)
+            word = _matched(_WORD, text, start)
             if any(word.startswith(marker) for marker in self._markers) or self._begins_another(word, opener):
                 continue
             near = self._near_tag(text, start, stem, opener)
@@ -353,7 +353,7 @@ class NearMarkers:
         """The text at `start` in place of a marker: up to as many closing signs as `opener` has after its stem."""
         end = start + len(stem)
         for _ in range(max(1, sum(opener.count(sign, len(stem)) for sign in ">]"))):
-            end += len(_found(_TAG_END, text, end))
+            end += len(_matched(_TAG_END, text, end))
         return text[start:end]
 
     def _meant(self, near: str, opener: str) -> str:
@@ -377,7 +377,7 @@ class NearMarkers:
         return text[text.index(value) :] if is_cut else ""
 
 
-def _found(sign: re.Pattern[str], text: str, start: int) -> str:
+def _matched(sign: re.Pattern[str], text: str, start: int) -> str:
     match = sign.match(text, start)
     return match[0] if match is not None else ""
 
