@@ -423,8 +423,13 @@ def _is_partial(words: str) -> bool:
 
 _PARTIAL_CJK = lazy_pattern(r"(\d{1,6})[^\d年月日時时分]{0,6}中[^\d、。，]{0,6}?(\d{1,6})")
 _PARTIAL = lazy_pattern(
-    r"(?<![\d.,])\b(\d{1,6}) ?(?:of|/|von|de|из|(?:[^\W\d]\w{1,20} )?(?:sur|out of)) ?"
-    r"(?:(?:the|den|los|las|les|i|gli) )?(\d{1,6})\b(?![/-]|\.\d)"
+    r"""
+    # "3 of 5", "3/5", "3 sur 5", not a date
+    (?<![\d.,])\b(\d{1,6})[ ]?(?:
+        of | / | von | de | из | (?:[^\W\d]\w{1,20}[ ])?(?:sur|out[ ]of)
+    )[ ]?(?:(?:the|den|los|las|les|i|gli)[ ])?(\d{1,6})\b(?![/-]|\.\d)
+    """,
+    re.VERBOSE,
 )
 _NUMBER_TABLE = (
     "two three four five six seven eight nine ten eleven twelve",

@@ -138,10 +138,15 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
 }
 # A test run that ran nothing: it says so, and often ends as one that passed.
 _NOTHING_RAN = lazy_pattern(
-    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|"
-    r"no tests "
-    r"ran)\b)",
-    re.IGNORECASE | re.MULTILINE,
+    r"""
+    ^(?:
+        # Jest, Mocha, Go
+        \W{0,4}no[ ]tests?[ ](?:files?[ ])?(?:were[ ])?(?:found|ran|collected)
+        # pytest
+        | \d+[ ]deselected[ ]in[ ]\d | =+[ ](?:\d+[ ]deselected|no[ ]tests[ ]ran)\b
+    )
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _TEST_COUNTS = LinePattern(
@@ -248,9 +253,13 @@ def _counts_faults(line: str) -> bool:
 _MAX_TALLY_CHARS, _MIN_COUNTS = 300, 3
 _COUNT = lazy_pattern(r"(?<![\w.])(\d{1,9}) [^\W\d_][\w-]*")
 _FAULTS_IN = lazy_pattern(
-    r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?|failures?) in \d+ \w+|"
-    r"\bPASS(?:ED)?=\d+ .{0,200}\b(?:ERROR|FAIL(?:ED)?)=[1-9]",
-    re.IGNORECASE,
+    r"""
+    # "3 errors in 2 files"
+    \b[1-9]\d*[ ](?:errors?|problems?|warnings?|issues?|failures?)[ ]in[ ]\d+[ ]\w+
+    # "PASS=4 WARN=0 ERROR=1", as dbt counts
+    | \bPASS(?:ED)?=\d+[ ].{0,200}\b(?:ERROR|FAIL(?:ED)?)=[1-9]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _OWN_COMPLAINT = lazy_pattern(r"^(?:node:|\s+at |Error: Cannot find module|panic:|Uncaught)", re.MULTILINE)
 
@@ -318,9 +327,14 @@ _SOME_PASSED = lazy_pattern(r"\b[1-9]\d* (?:tests? )?pass(?:ed|ing)\b|^ *(?:ok \
 _NAMES_LINE = lazy_pattern(r"[:(]\d+\b|\bline \d+", re.IGNORECASE)
 # A build that got as far as its keys: what is wrong is beside the work.
 _SIGNS_NOTHING = lazy_pattern(
-    r"\b(?:keystore|key ?store|provisioning profile|code ?sign\w*|signing)\b[^\n]{0,120}\b(?:incorrect|not|no|fail\w*|"
-    r"missing|invalid|expired|wrong|denied)\b|\bpassword was incorrect\b",
-    re.IGNORECASE,
+    r"""
+    # what signs, and that it does not
+    \b(?:
+        keystore | key[ ]?store | provisioning[ ]profile | code[ ]?sign\w* | signing
+    )\b[^\n]{0,120}\b(?:incorrect|not|no|fail\w*|missing|invalid|expired|wrong|denied)\b
+    | \bpassword[ ]was[ ]incorrect\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -356,9 +370,13 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
 
 # What tools that check answer as JSON: an editor's diagnostics (Language Server Protocol), axe's violations, counts.
 _FINDINGS_IN_JSON = lazy_pattern(
-    r'"severity"\s*:\s*"error"|"(?:violations|vulnerabilities|issues|problems|findings)"\s*:\s*\[\s*[{"]|'
-    r'"(?:failed|failures|errors|numFailedTests|errorCount|violations|vulnerabilities)"\s*:\s*[1-9]',
-    re.IGNORECASE,
+    r"""
+    # a finding
+    "severity"\s*:\s*"error" | "(?:violations|vulnerabilities|issues|problems|findings)"\s*:\s*\[\s*[{"]
+    # a count of them
+    | "(?:failed|failures|errors|numFailedTests|errorCount|violations|vulnerabilities)"\s*:\s*[1-9]
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

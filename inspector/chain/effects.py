@@ -821,8 +821,18 @@ def is_http_client(effect: Effect) -> bool:
 
 _HTTP_CLIENTS = frozenset(("curl", "http", "https", "xh", "curlie"))
 _IS_HERE = lazy_pattern(
-    r"^(?:(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]|10\.\d|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|"
-    r"host\.docker\.internal|\$)|https?://[\w-]+(?=[:/]|$)|--unix-socket)"
+    r"""
+    ^(?:
+        # a loopback or private address
+        (?:https?://)?(?:
+            localhost | 127\.\d | 0\.0\.0\.0 | \[::1\] | 10\.\d | 192\.168\. | 172\.(?:1[6-9]|2\d|3[01])\.
+            | host\.docker\.internal | \$
+        )
+        # a name without a dot, as containers have them
+        | https?://[\w-]+(?=[:/]|$) | --unix-socket
+    )
+    """,
+    re.VERBOSE,
 )
 _FAILS_WITH_SERVER = lazy_pattern(r"--fail(?:-with-body)?|--check-status|-\w*f\w*")
 

@@ -572,9 +572,13 @@ _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
 _OTHER_SCRIPT = lazy_pattern(r"(?![\u0000-\u036f])[^\W\d_]")  # a letter: no dash, quote or emoji
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
 _AMOUNT = lazy_pattern(
-    r"(?<![\w.,])(\d{1,9}[.,]\d{1,4}) ?(?:%|percent\b|prozent\b|°|€|\$|£|eur\b|usd\b|gbp\b)|"
-    r"[€$£] ?(\d{1,9}[.,]\d{1,4})(?![\w]|[.,]\d)",
-    re.IGNORECASE,
+    r"""
+    # "5.8 %"
+    (?<![\w.,])(\d{1,9}[.,]\d{1,4})[ ]?(?:%|percent\b|prozent\b|°|€|\$|£|eur\b|usd\b|gbp\b)
+    # "€ 12.40"
+    | [€$£][ ]?(\d{1,9}[.,]\d{1,4})(?![\w]|[.,]\d)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # The number of an item, and how many things the agent is about to name: "2 ways", "step 3".
 _ENUMERATES = lazy_pattern(

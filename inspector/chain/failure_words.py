@@ -505,10 +505,15 @@ _ERROR_AT_END = lazy_pattern(
     re.IGNORECASE,
 )
 _PLAIN_ERROR = lazy_pattern(
-    r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S)|(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|"
-    r"none|nil|null|n/a)\W*$)"
-    r"(?! *(?:[\d.+~<>-]|(?:ok|false|true)\b)) *\S",
-    re.IGNORECASE,
+    r"""
+    # "module.SomeError: ..."
+    (?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception):[ ]\S)
+    # "error: ...", unless it says that there is none
+    | (?:fatal[ ])?(?:error|fatal|panic):[ ](?![ ]*\(?(?:no|none|nil|null|n/a)\W*$)(?!
+        [ ]*(?:[\d.+~<>-]|(?:ok|false|true)\b)
+    )[ ]*\S
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
     r"""

@@ -120,9 +120,15 @@ def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
         )
 
 
-_REFUSED_FORM = lazy_pattern(  # of LangChain (`ReActSingleInputOutputParser`, `AgentExecutor`)
-    r"\s{0,8}(?:Invalid Format: Missing 'Action|Invalid or incomplete response|Could not parse LLM output|"
-    r"Parsing LLM output produced both)"
+_REFUSED_FORM = lazy_pattern(
+    r"""
+    \s{0,8}(?:
+        # LangChain's `ReActSingleInputOutputParser` and `AgentExecutor`
+        Invalid[ ]Format:[ ]Missing[ ]'Action | Invalid[ ]or[ ]incomplete[ ]response
+        | Could[ ]not[ ]parse[ ]LLM[ ]output | Parsing[ ]LLM[ ]output[ ]produced[ ]both
+    )
+    """,
+    re.VERBOSE,
 )
 
 

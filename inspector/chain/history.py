@@ -26,9 +26,15 @@ _SUMMARY = re.compile(
 _SUMMARY_WITHIN = 2_000
 _ANNOUNCES = (Role.USER, Role.SYSTEM)
 _REASONING = re.compile(
-    r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
-    r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
-    re.DOTALL,
+    r"""
+    \s*(?:
+        # tags of Qwen, DeepSeek and others
+        <(think|thinking|reasoning|thought)>.*?</\1>
+        # Mistral, Kimi, harmony
+        | \[THINK\].*?\[/THINK\] | ◁think▷.*?◁/think▷ | <\|channel\|>analysis<\|message\|>.*?<\|end\|>
+    )
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 
 # APIs that require reasoning back together with the calls that came with it, until the model has answered.

@@ -58,9 +58,18 @@ _BEFORE_NAME = rf"\b{_CANNOT}\b[^\n]{{0,40}}?[:,(]? ?{_QUOTE}(?:[^\s'\"`]*[/\\:]
 _SHELL = lazy_pattern(r"(?:(?:\S*/)?(?:ba|z|da|k)?sh|\(eval\)):(?: ?line)? ?(?:\d+: ?)?")
 # The shell's words about a program or a file; what else it says (a syntax error) is about the line itself.
 _ABOUT_A_NAME = lazy_pattern(
-    r"(?:command not found: (?P<missing>\S+)|(?P<name>[^\s:]+): (?:command not found|not found|no such file|"
-    r"permission denied|is a directory|cannot execute|cannot overwrite|cannot open))",
-    re.IGNORECASE,
+    r"""
+    (?:
+        # zsh
+        command[ ]not[ ]found:[ ](?P<missing>\S+)
+        # bash and other shells
+        | (?P<name>[^\s:]+):[ ](?:
+            command[ ]not[ ]found | not[ ]found | no[ ]such[ ]file | permission[ ]denied | is[ ]a[ ]directory
+            | cannot[ ]execute | cannot[ ]overwrite | cannot[ ]open
+        )
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _COMPLAINT = (
     r"(?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|[^\n]{0,80}?\b(?:unknown|not|no|fail\w*|cannot|can['’]t|could|unable|denied|"
@@ -331,6 +340,11 @@ _OTHER_PROGRAM = lazy_pattern(
 _EXPLAINED = lazy_pattern(rf"(?:{_BARRED}|{_CANNOT})\W{{0,2}}: \D", re.IGNORECASE)
 # What a line names: paths, hosts, addresses and whatever is in quotation marks.
 _NAMED = lazy_pattern(
-    r"https?://[^\s'\"`]+|['\"`][^'\"`\n]{1,200}['\"`]|[\w.~@+-]*/[\w.~@+/-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|"
-    r"\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b"
+    r"""
+    # a URL, a quoted name, a path
+    https?://[^\s'\"`]+ | ['\"`][^'\"`\n]{1,200}['\"`] | [\w.~@+-]*/[\w.~@+/-]+
+    # an address, a file's or host's name
+    | \b\d{1,3}(?:\.\d{1,3}){3}\b | \b[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b
+    """,
+    re.VERBOSE,
 )

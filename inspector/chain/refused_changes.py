@@ -175,8 +175,15 @@ _APOLOGY = lazy_pattern(
     re.VERBOSE,
 )
 _END_OF_CLAUSE = lazy_pattern(
-    r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s|\s(?:and|und|et|y|e|i|en|och|og|и) (?=(?:is |ist )?(?:not?|nicht|kein\w*|ne|"
-    r"non|não|nie|niet|geen|inte|ikke|не)\b)"
+    r"""
+    # punctuation, a dash
+    [,;(，；（、]\s* | \s[\u2013\u2014-]\s
+    # a conjunction with a negation after it
+    | \s(?:and|und|et|y|e|i|en|och|og|и)[ ](?=
+        (?:is[ ]|ist[ ])?(?:not?|nicht|kein\w*|ne|non|não|nie|niet|geen|inte|ikke|не)\b
+    )
+    """,
+    re.VERBOSE,
 )
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
 
@@ -370,10 +377,17 @@ _NONE_DONE = lazy_pattern(
     r"\b(?:imported|inserted|created|sent|updated|processed|uploaded|synced|loaded|added)\s*[:=] ?0\b", re.IGNORECASE
 )
 _NONE_TAKEN = lazy_pattern(
-    r"\b(?:skipped|rejected|failed|ignored|invalid)\s*[:=] ?[1-9]\d*\b[^\n]{0,40}\b(?:reason|because|error)\b"
-    r"[^\n]{0,80}"
-    r"\b(?:missing|unknown|invalid|required|denied|malformed|not|no|fail\w*|mismatch|unexpected|unsupported)\b",
-    re.IGNORECASE,
+    r"""
+    \b(?:
+        # the count
+        skipped | rejected | failed | ignored | invalid
+    )\s*[:=][ ]?[1-9]\d*\b[^\n]{0,40}\b(?:reason|because|error)\b[^\n]{0,80}\b(?:
+        # the reason
+        missing | unknown | invalid | required | denied | malformed | not | no | fail\w* | mismatch | unexpected
+        | unsupported
+    )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

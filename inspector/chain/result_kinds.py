@@ -159,9 +159,13 @@ def _kind(
 
 
 _BLAMED = lazy_pattern(
-    r"^(?:(?:/\S*/)?(?:bash|sh|zsh)(?:: line \d+)?: |\(eval\):\d+: ?|zsh:\d+: )?(?:line \d+: |"
-    r"\d+: )?(?P<program>[\w./+-]{1,60}): ",
-    re.MULTILINE,
+    r"""
+    ^(?:
+        # the shell
+        (?:/\S*/)?(?:bash|sh|zsh)(?::[ ]line[ ]\d+)?:[ ] | \(eval\):\d+:[ ]? | zsh:\d+:[ ]
+    )?(?:line[ ]\d+:[ ]|\d+:[ ])?(?P<program>[\w./+-]{1,60}):[ ]
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 
 

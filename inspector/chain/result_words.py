@@ -518,10 +518,15 @@ def _page_of_login(call: ToolCall, text: str) -> str | None:
 
 _MARKUP = frozenset(("html", "page", "source", "content", "markup", "dom", "template", "form"))
 _HTML_OF_LOGIN = lazy_pattern(
-    r"(?:HTTP[^\n]{0,40}\n+)?\s*(?:<!doctype html[^>]{0,80}>\s*)?<html[\s\S]{0,800}?"
-    r"<title>(?P<title>[^<\n]{0,100})</title>"
-    r"(?=[\s\S]{0,1500}?type=[\"']?password\b)",
-    re.IGNORECASE,
+    r"""
+    # a page with a title, and a password's field
+    (?:HTTP[^\n]{0,40}\n+)?\s*(?:
+        <!doctype[ ]html[^>]{0,80}>\s*
+    )?<html[\s\S]{0,800}?<title>(?P<title>[^<\n]{0,100})</title>(?=
+        [\s\S]{0,1500}?type=[\"']?password\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _TITLE_OF_LOGIN = lazy_pattern(
     r"""
@@ -581,9 +586,15 @@ def _unserved(call: ToolCall, text: str) -> str | None:
 
 
 _OF_PROXY = lazy_pattern(
-    r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
-    r"(?:api |daily |monthly )?(?:call|request|rate) limit (?:was |has been )?(?:reached|exceeded)\b",
-    re.IGNORECASE,
+    r"""
+    # Envoy
+    upstream[ ](?:connect|request)[ ](?:error|timeout) | no[ ]healthy[ ]upstream
+    # a gateway's limit
+    | (?:
+        api[ ] | daily[ ] | monthly[ ]
+    )?(?:call|request|rate)[ ]limit[ ](?:was[ ]|has[ ]been[ ])?(?:reached|exceeded)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _UNSERVED = lazy_pattern(
     r"""

@@ -415,12 +415,23 @@ def _names(selector: str) -> list[str]:
 _GENERATED = frozenset(("build", "dist", "vendor", "node_modules", "venv", "out", "target", "generated", "git"))
 # What names a file of tests, or its class; a function's name says nothing of the file: "FAIL: test_total (cart.Total)".
 _TEST_FILE = lazy_pattern(
-    r"\b\w+Tests?\b|\b\w+\.(?:test|spec)\b|\b(?:test_\w+|\w+_(?:test|spec))\.\w{1,5}\b|"
-    r"[\w-]\.(?:[cm]?[jt]sx?|py|rb|go|rs|php|java|kt|cs|swift|dart|exs?)\b"
+    r"""
+    # a test by its name
+    \b\w+Tests?\b | \b\w+\.(?:test|spec)\b | \b(?:test_\w+|\w+_(?:test|spec))\.\w{1,5}\b
+    # a file of code
+    | [\w-]\.(?:[cm]?[jt]sx?|py|rb|go|rs|php|java|kt|cs|swift|dart|exs?)\b
+    """,
+    re.VERBOSE,
 )
 _EXCLUDED = lazy_pattern(
-    r"(?:^|\s)(?:--?skip|--deselect|--exclude(?:-\w+)?|--ignore(?:-\w+)?|-E|--testPathIgnorePatterns|-k '?not)"
-    r"[ =]['\"]?([\w.:*/-]+)"
+    r"""
+    (?:^|\s)(?:
+        # options of test runners and linters
+        --?skip | --deselect | --exclude(?:-\w+)? | --ignore(?:-\w+)? | -E | --testPathIgnorePatterns
+        | -k[ ]'?not
+    )[ =]['\"]?([\w.:*/-]+)
+    """,
+    re.VERBOSE,
 )
 
 

@@ -650,8 +650,16 @@ _POLITE = lazy_pattern(
 
 
 _ASKS = lazy_pattern(
-    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|is|are|was|were|do|does|did|has|have|any|what|"
-    r"which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|\btell me (?:the|if|whether|what|which)\b"
+    r"""
+    # a question by its first word
+    (?:^|[.!,:\n]\s+)\W*(?:
+        (?:would|will|should|can|could)(?![ ]you\b) | is | are | was | were | do | does | did | has | have | any
+        | what | which | how | why | who | ist | sind | hat | gibt | welche\w*
+    )\b[^\n]*\?
+    # "tell me whether"
+    | \btell[ ]me[ ](?:the|if|whether|what|which)\b
+    """,
+    re.VERBOSE,
 )
 
 

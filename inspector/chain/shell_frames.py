@@ -79,10 +79,22 @@ _END = lazy_pattern(
 )
 # How every line of a frame begins: most texts begin and end with another line, which this one look shows.
 _MAY_FRAME = lazy_pattern(
-    r"\s*+(?:[\[(<`#]|(?:error: |the )?(?:command|process|program|script|shellid|executed|failed|exit|finished|"
-    r"completed|ended|terminated|return)|output:|chunk id: |wall time: |original token count: |total output lines: |"
-    r"bash-\$)",
-    re.IGNORECASE,
+    r"""
+    \s*+(?:
+        # a bracket or sign before it
+        [\[(<`#]
+        # words of an exit line
+        | (?:error:[ ]|the[ ])?(?:
+            command | process | program | script | shellid | executed | failed | exit | finished | completed
+            | ended | terminated | return
+        )
+        # Codex's heads
+        | output: | chunk[ ]id:[ ] | wall[ ]time:[ ] | original[ ]token[ ]count:[ ] | total[ ]output[ ]lines:[ ]
+        # a prompt
+        | bash-\$
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
 # versions of Gemini CLI leave out the command and its folder.

@@ -198,10 +198,18 @@ _RELATIVE = lazy_pattern(
 )
 # A short sentence without an object of its own: "I could not try it."
 _IT = lazy_pattern(
-    r"^(?:\W*[^\s,.;]+){0,5}? (?:it|das|es|cela|ça|eso|esto|isso|isto|ciò|это|его|to|tego|det|l[eao]s? faire|hacerlo|"
-    r"farlo|fazê-lo)\b"
-    r"(?:\W*[^\s,.;]+){0,3}\W*(?:$|[,.;])|^\W*(?:it|this|that)\b(?! \w+s\b)|[这它]|これ|それ",
-    re.IGNORECASE,
+    r"""
+    # a short clause with "it" in it
+    ^(?:\W*[^\s,.;]+){0,5}?[ ](?:
+        it | das | es | cela | ça | eso | esto | isso | isto | ciò | это | его | to | tego | det
+        | l[eao]s?[ ]faire | hacerlo | farlo | fazê-lo
+    )\b(?:\W*[^\s,.;]+){0,3}\W*(?:$|[,.;])
+    # begins with it
+    | ^\W*(?:it|this|that)\b(?![ ]\w+s\b)
+    # Chinese, Japanese
+    | [这它] | これ | それ
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # The agent as the subject, in words or by the verb's form.
 _FIRST_PERSON = lazy_pattern(
