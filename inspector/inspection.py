@@ -570,16 +570,17 @@ def _observed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Locat
 
 
 def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[LocatedCall]) -> Iterator[LocatedResult]:
-    """The result of a call in an answer's text that OpenHands writes as words of the user, or its refusal of the call.
+    """The result of a call in an answer's text that an agent writes as words of the user, or its refusal of the call.
 
-    It refuses a call with wrong arguments, and leaves the answer out of its next request (fn_call_converter.py).
+    OpenHands refuses a call with wrong arguments, and leaves the answer out of its next request (fn_call_converter.py).
+    SWE-agent's `xml_function_calling` and R2E-Gym have the same calls; the latter begins with the exit code.
     """
     text = turns[part.turn - 1].part("text") if turns[part.turn - 1].role is Role.USER and part.part == "text" else None
     head = _EXECUTED.match(text.text) if text is not None and len(calls) == 1 else None
     if text is None or head is None:
         return
     refused = head["refusal"] is not None
-    content = Range(0 if refused else head.end(), len(text.text))
+    content = Range(0 if refused or head["exit"] else head.end(), len(text.text))
     result = ToolResult(content.of(text.text), content, name=calls[0].call.name, is_error=True if refused else None)
     yield LocatedResult(result, Location(part.turn, part.part, content))
 
@@ -587,7 +588,10 @@ def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Locat
 _EXECUTED = lazy_pattern(
     r"""
     EXECUTION[ ]RESULT[ ]of[ ]\[[^\]\n]{1,200}\]:\n
-    | (?P<refusal> Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)\b
+    | (?P<exit> Exit[ ]code:[ ]-?\d{1,10}\n )?Execution[ ]output[ ]of[ ]\[[^\]\n]{1,200}\]:\n
+    | OBSERVATION:\n
+    | (?P<refusal> Your[ ]action[ ]could[ ]not[ ]be[ ]parsed[ ]properly\b
+      | Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)\b
       | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
       | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools: )
     """,

@@ -13,7 +13,7 @@ anything else reads it:
 
 A frame is whole lines at the beginning and at the end. These are the forms of Codex, Claude Code, Gemini CLI, Qwen
 Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus,
-Pi and gptme.
+Pi, gptme and R2E-Gym.
 """
 
 import re
@@ -66,7 +66,9 @@ _TAG_AT_END = "</output>"
 _SYSTEM_TAG = lazy_pattern(r"<system>(?:ERROR: )?([^<\n]{1,200})</system>")  # Kimi CLI
 _FENCE = "```"
 _OPENER = lazy_pattern(
-    rf"Output:|(?:#{{1,4}} (?:result|output)|command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE
+    r"Output:|Execution output of \[[^\]]{1,200}\]:$|"
+    rf"(?:#{{1,4}} (?:result|output)|command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$",
+    re.IGNORECASE,
 )
 _FACT = lazy_pattern(
     r"(?:chunk id|wall time|original token count|total output lines): |<status>\w{1,20}</status>$", re.IGNORECASE

@@ -16,7 +16,8 @@ UNTERMINATED_SPAN = Rule(
     "`<think>` turns the whole answer into reasoning. Real models forget the marker, or repeat the opening one "
     "instead of the closing one.",
     "Check the finish reason: with `length` the text was truncated, otherwise look for a stop word that is the marker "
-    "itself (servers then remove it). Closing the span is safe if the payload is complete.",
+    "itself (servers then remove it; where the request is recorded, such an answer counts as whole). Closing the span "
+    "is safe if the payload is complete.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -204,7 +205,7 @@ WRONG_OPENER = Rule(
     "A call begins with a marker of another format, or without one.",
     "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or use "
     "the wrapper of another family. Servers search for the format's own marker and read such a call as text, so it is "
-    "lost. weaklink reads it.",
+    "lost. weaklink reads it. Of a recorded request without tools nothing is said: its agent alone reads the answer.",
     "Use a server whose parser accepts this form, or end the prompt with the marker when a call must follow.",
     bad="<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
     good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",

@@ -1,6 +1,6 @@
-"""OpenHands with a model without tools of its own: tools in the prompt, calls in the text, results as the user's words.
+"""Agents with a model without tools of its own: tools in the prompt, calls in the text, results as the user's words.
 
-The bodies have the shapes of openhands-sdk 1.58: llm/mixins/fn_call_converter.py and fn_call_examples.py.
+OpenHands' bodies have the shapes of openhands-sdk 1.58: llm/mixins/fn_call_converter.py and fn_call_examples.py.
 """
 
 import json
@@ -125,6 +125,36 @@ def test_a_call_that_the_agent_refuses_has_its_words_as_the_result(weaklink: Run
     (shown,) = imported(weaklink, tmp_path, exchanges)
     assert [step["outcome"] for step in shown["chain"]] == ["error-result", "ok"]
     assert shown["status"] == "recovered"
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (
+            "OBSERVATION:\nmake: *** No rule to make target 'all'.  Stop.",
+            "make: *** No rule to make target 'all'.  Stop.",
+        ),
+        (
+            "Exit code: 2\nExecution output of [bash]:\nmake: *** No rule to make target 'all'.  Stop.",
+            "make: *** No rule to make target 'all'.  Stop.",
+        ),
+        ("Exit code: 3\nExecution output of [bash]:\nthe disk is away", "the disk is away"),
+        ("Your action could not be parsed properly: no such argument", "Your action could not be parsed properly"),
+    ],
+    ids=["SWE-agent", "R2E-Gym", "only a code says it", "a refusal of SWE-agent"],
+)
+def test_results_of_agents_with_the_same_calls_are_read(weaklink: Run, tmp_path: Path, result: str, line: str) -> None:
+    """SWE-agent's `xml_function_calling`, which it advises for Qwen, and R2E-Gym: neither has a stop word."""
+    call = SENT_BACK.format("I build.", "make all")
+    asked = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "Build the parser."}]
+    last = [*asked, {"role": "assistant", "content": call}, {"role": "user", "content": result}]
+    exchanges = [
+        exchange(1, list(asked), {"content": call}, "stop"),
+        exchange(2, last, {"content": "Done: `make all` passes."}, "stop"),
+    ]
+    (shown,) = imported(weaklink, tmp_path, exchanges)
+    assert [(step["outcome"], step["said"]) for step in shown["chain"]] == [("error-result", "concealed")]
+    assert line in shown["chain"][0]["error"]
 
 
 def test_two_agents_with_one_task_each_have_their_answers(weaklink: Run, tmp_path: Path) -> None:
