@@ -37,6 +37,12 @@ def test_a_tool_that_broke_no_schema_is_said_to_have_broken_none(demo_database: 
     assert any(caption.value.startswith(words) for caption in app.caption)
 
 
+def test_without_a_database_the_rules_are_there_and_the_counts_are_not(tmp_path: Path) -> None:
+    drawn = said_in(page("rules", tmp_path / "none.db", rule="trailing-comma"))
+    assert "There is no database yet, so no traces are counted." in drawn
+    assert "error[J104]" in drawn
+
+
 def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_example(demo_database: Path) -> None:
     drawn = said_in(page("rules", demo_database, rule="trailing-comma"))
     assert "What to do: " in drawn

@@ -1,19 +1,21 @@
 """Every rule with the number of traces in which it was found, and an explanation of each."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
 
-from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
 from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule
 from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.storage.schema import DatabaseGoneError, NoDatabaseYetError
 from weaklink.ui.views.rule import example_lines, read_example, rule_paragraphs
 from weaklink.ui.views.styled_text import Run, Style, style_of
 from weaklink.ui.views.trace_columns import NOTHING
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from weaklink.ui.web.filter_bar import field
-from weaklink.ui.web.markup import page_head, put_laid_out, put_prose
+from weaklink.ui.web.markup import page_head, put_laid_out, put_prose, put_sentence
 from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, wait_for
 from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, table_and_details
@@ -51,7 +53,7 @@ def show() -> None:
     named = parameter("rule")
     chosen = find_rule(named) if named else None
     with head:
-        groups = wait_for(grouped("", GroupKey.CODE))
+        groups = _counted()
     by_code = {group.keys[0]: (group.traces, hits(group, "broken")) for group in groups}
     only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in by_code.values()), default=1)
@@ -82,6 +84,17 @@ def show() -> None:
     if chosen is not None:
         with beside:
             _explain(chosen, by_code.get(chosen.code, (0, 0))[0])
+
+
+def _counted() -> Sequence[GroupFigures]:
+    """The figures of each rule; none if there is no database yet: its rules can be read all the same."""
+    try:
+        return wait_for(grouped("", GroupKey.CODE))
+    except DatabaseGoneError:
+        raise
+    except NoDatabaseYetError:
+        put_sentence(aside="There is no database yet, so no traces are counted.")
+        return ()
 
 
 def rule_row(row: FoundRule, most: int) -> ListingRow:
