@@ -1,6 +1,5 @@
 """A team's dashboard over a real PostgreSQL, in real browsers: what one changes others see, also after an outage."""
 
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,7 +71,7 @@ def test_a_deletion_is_seen_at_the_next_look(
 
 
 @pytest.mark.slow
-def test_an_outage_is_said_to_everybody_and_ends(
+def test_an_outage_is_said_to_everybody_and_a_page_comes_back_by_itself(
     browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
 ) -> None:
     with _opened(browser, served, tokens["ann"]) as anns, _opened(browser, served, tokens["bob"]) as bobs:
@@ -105,17 +104,6 @@ def test_a_server_that_does_not_answer_is_said_until_it_does(
         expect(page.get_by_text("get_weather").first).to_be_visible()
 
 
-@pytest.mark.slow
-def test_an_open_list_comes_back_by_itself_after_an_outage(
-    browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
-) -> None:
-    with _opened(browser, served, tokens["ann"], "traces") as page:
-        with _closed(database):
-            expect(page.get_by_role("button", name="Try again").first).to_be_visible()
-        expect(page.get_by_role("button", name="Try again")).to_have_count(0)
-        expect(page.get_by_text(re.compile(r"^\d traces")).first).to_be_visible()
-
-
 @contextmanager
 def _closed(database: str) -> Iterator[None]:
     """Nobody can connect to the database, and all who were connected no longer are."""
@@ -124,5 +112,7 @@ def _closed(database: str) -> Iterator[None]:
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(permission.format(sql.Identifier(name), sql.SQL("false")))
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        yield
-        connection.execute(permission.format(sql.Identifier(name), sql.SQL("true")))
+        try:
+            yield
+        finally:
+            connection.execute(permission.format(sql.Identifier(name), sql.SQL("true")))
