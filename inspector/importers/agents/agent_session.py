@@ -54,13 +54,13 @@ _INJECTED = frozenset({TurnFlag.INJECTED})
 _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
 
 
-def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
+def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = lambda _: True) -> Iterator[Row | Skipped]:
     """The rows of a file, in memory at once within a bound; see `within_memory`."""
     return within_memory(read_rows(file), is_part)
 
 
 def within_memory(
-    rows: Iterable[Row | Skipped], is_part: Callable[[JsonObject], bool] = bool
+    rows: Iterable[Row | Skipped], is_part: Callable[[JsonObject], bool] = lambda _: True
 ) -> Iterator[Row | Skipped]:
     """The rows, until those that together are one log take `RECORD_MEMORY`; `is_part` is true for those.
 

@@ -6,14 +6,14 @@ often in several spans: a framework's span encloses the span of the provider's c
 beside other instrumentation, and some loggers write a span for each phase. The innermost span is nearest to the wire
 and has priority; the outer ones fill in what it lacks.
 
-    agent "support"                                        agent "support"
-      model "ChatOpenAI"      messages, tools                model "openai.chat"   id r1, raw arguments, and from
-        model "openai.chat"   id r1, raw arguments                                 "ChatOpenAI": messages, tools
-      tool "get_weather"      id call_1                      tool "get_weather"    id call_1, and from the inner run:
-        other "mcp.client"                                                         its result
-          tool "get_weather"  result
-      model "llm.start"       messages                       model "llm.start"     messages, and from the later
-      model "llm.finish"      answer                                               phase: the answer
+    agent "support"                                       agent "support"
+      model "ChatOpenAI"      messages, tools
+        model "openai.chat"   id r1, raw arguments          model "openai.chat"      and messages, tools
+      tool "get_weather"      id call_1                     tool "get_weather"       and the result
+        other "mcp.client"                                    other "mcp.client"
+          tool "get_weather"  result                            other "get_weather"
+      model "llm.start"       messages                      model "llm.start"        and the answer
+      model "llm.finish"      answer
 
 `merge_duplicates` makes the right side of the left one, in linear time: first runs of one tool within each other, then
 requests within each other, then those with one response id, then phases. What is merged into what is a union-find
