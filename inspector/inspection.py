@@ -27,9 +27,9 @@ from weaklink.inspector.checks.recording import (
     check_arrivals,
     check_finish,
     check_recording,
-    is_for_no_server,
-    removed_end,
+    only_client_parses,
     repeated_turns,
+    stripped_stop_word,
 )
 from weaklink.inspector.checks.text_calls import SessionTools
 from weaklink.inspector.checks.tools import OfferedTools
@@ -52,7 +52,7 @@ from weaklink.inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO, Segmentation, segment_whole
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import REFUSED_CALL, Range
 from weaklink.inspector.version import __version__
 from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART, TOKENS_PART
 
@@ -444,7 +444,7 @@ def _up_to_stop_word(read: Callable[[str], Segmentation], cut: Segmentation, tur
     def is_whole(rest: str) -> bool:
         return bool(rest) and read(cut.text + rest).spans[-1].closed
 
-    rest, end = removed_end(turn, is_whole), len(cut.text)
+    rest, end = stripped_stop_word(turn, is_whole), len(cut.text)
     if not rest:
         return cut
     whole = read(cut.text + rest)
@@ -458,7 +458,7 @@ def _is_left_out(diagnostic: Diagnostic, turn: Turn) -> bool:
 
     That is a near marker in a prompt that explains a format, and a call for the agent alone.
     """
-    if diagnostic.rule is REPEATED_CALL or is_for_no_server(diagnostic, turn.generation):
+    if diagnostic.rule is REPEATED_CALL or only_client_parses(diagnostic, turn.generation):
         return True
     return diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
 
@@ -504,7 +504,7 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
 def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCall | LocatedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
     answered: list[LocatedCall] = []  # the structured calls of the last answer that has any
-    written: list[LocatedCall] = []  # the calls in the text of the last answer
+    written: list[LocatedCall] = []  # the calls in the text of the last answer, until the user's words after it
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -517,6 +517,7 @@ def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[LocatedCa
         if not calls and not part.results:
             yield from _observed(trace.turns, part, answered)
             yield from _executed(trace.turns, part, written)
+            written = [] if part.part == "text" and trace.turns[part.turn - 1].role is not Role.SYSTEM else written
             continue
         calling = [LocatedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
         written = calling if part.part == "text" else written
@@ -586,14 +587,11 @@ def _executed(turns: Sequence[Turn], part: PartInspection, calls: Sequence[Locat
 
 
 _EXECUTED = lazy_pattern(
-    r"""
-    EXECUTION[ ]RESULT[ ]of[ ]\[[^\]\n]{1,200}\]:\n
-    | (?P<exit> Exit[ ]code:[ ]-?\d{1,10}\n )?Execution[ ]output[ ]of[ ]\[[^\]\n]{1,200}\]:\n
+    rf"""
+    EXECUTION[ ]RESULT[ ]of[ ]\[[^\]\n]{{1,200}}\]:\n
+    | (?P<exit> Exit[ ]code:[ ]-?\d{{1,10}}\n )? Execution[ ]output[ ]of[ ]\[[^\]\n]{{1,200}}\]:\n
     | OBSERVATION:\n
-    | (?P<refusal> Your[ ]action[ ]could[ ]not[ ]be[ ]parsed[ ]properly\b
-      | Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)\b
-      | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
-      | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools: )
+    | (?P<refusal> Your[ ]action[ ]could[ ]not[ ]be[ ]parsed[ ]properly\b | (?-x:{REFUSED_CALL}) )
     """,
     re.VERBOSE,
 )

@@ -252,6 +252,11 @@ def plain_tags(text: str) -> str:
     return _CALL_TAGS.sub(r"\1", text).removesuffix("</function>")
 
 
+REFUSED_CALL = (
+    r"(?:Parameter '[^'\n]{1,200}' is (?:not allowed for function|expected to be)\b|"
+    r"Missing required parameters for function '|Function '[^'\n]{1,200}' not found in available tools:)"
+)
+"""An expression for the beginning of OpenHands' words for a call that it refuses (fn_call_converter.py)."""
 _CALL_TAGS = lazy_pattern(r"\s{0,64}(</?(?:function|parameter)(?:=[^<>\n]{0,200})?>)\s{0,64}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from weaklink.inspector.capture.events import RecordingObserver
 from weaklink.inspector.checks.arguments import check_structured_calls
-from weaklink.inspector.checks.recording import check_recording, is_for_no_server, removed_end
+from weaklink.inspector.checks.recording import check_recording, only_client_parses, stripped_stop_word
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.api.call_reading import read_structured_part
@@ -173,7 +173,7 @@ class LiveParser:
         def is_whole(rest: str) -> bool:
             return segment_whole(part.text + rest, settled, prompt=self._prompt, tools=self._tools).spans[-1].closed
 
-        rest, end = removed_end(turn, is_whole), len(part.text)
+        rest, end = stripped_stop_word(turn, is_whole), len(part.text)
         spans = [*segmenter.feed(rest), *segmenter.close()]
         self._report(segmenter, [span.up_to(end) for span in spans if span.range.start < end])
         self.spoken = settled
@@ -192,7 +192,7 @@ class LiveParser:
             self._spans.add(key)
             self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
-            if not is_for_no_server(diagnostic, self._sent):
+            if not only_client_parses(diagnostic, self._sent):
                 self._in_text[diagnostic.rule.code] += 1
                 self._report_fault(diagnostic)
 

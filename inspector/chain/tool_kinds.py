@@ -163,10 +163,10 @@ def program_answer(call: ToolCall) -> str | None:
 
     None if the call runs no program, or one without an answer.
     """
-    arguments = call.arguments if isinstance(call.arguments, dict) else {"code": call.arguments}
-    code = next((value for value in arguments.values() if isinstance(value, str) and "final_answer(" in value), None)
-    if code is None or not is_interpreter(bare_name(call.name or "")):
+    if not is_interpreter(bare_name(call.name or "")):
         return None
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"code": call.arguments}
+    code = next((value for value in arguments.values() if isinstance(value, str) and "final_answer(" in value), "")
     answers = list(_FINAL_ANSWER.finditer(code[-_MAX_LINE_CHARS:]))
     return (answers[-1]["words"] or "") if answers else None
 

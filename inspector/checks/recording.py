@@ -45,7 +45,7 @@ STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
 
 
-def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:
+def stripped_stop_word(turn: Turn, is_whole: Callable[[str], bool]) -> str:
     """What the server left out of the end of an answer, because its request has it as a stop word; `""` if nothing.
 
     `is_whole` says whether the answer's last span is closed with a text behind it. The stop word may be a beginning of
@@ -57,7 +57,7 @@ def removed_end(turn: Turn, is_whole: Callable[[str], bool]) -> str:
     return "" if not ends or is_whole("") else next(filter(is_whole, ends), "")
 
 
-def is_for_no_server(diagnostic: Diagnostic, sent: Generation | None) -> bool:
+def only_client_parses(diagnostic: Diagnostic, sent: Generation | None) -> bool:
     """Whether a call lacks the marker that a server searches for, in an answer to a request without tools.
 
     Only the agent reads the calls of that one.

@@ -21,7 +21,7 @@ from weaklink.inspector.formats.transcript import split_turns
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import Part, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import plain_tags, unquoted
+from weaklink.inspector.text import REFUSED_CALL, plain_tags, unquoted
 from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -322,14 +322,7 @@ def _apart(turn: Turn, refusals: Sequence[re.Match[str]]) -> Iterator[Turn]:
 
 
 _TOOL_IN_PROMPT = "---- BEGIN FUNCTION #1: "
-_REFUSED = lazy_pattern(
-    r"""
-    \n(?P<words>(?: Parameter[ ]'[^'\n]{1,200}'[ ]is[ ](?:not[ ]allowed[ ]for[ ]function|expected[ ]to[ ]be)[ ]
-                  | Missing[ ]required[ ]parameters[ ]for[ ]function[ ]'
-                  | Function[ ]'[^'\n]{1,200}'[ ]not[ ]found[ ]in[ ]available[ ]tools:[ ] )[^\n]{1,2000})(?=\n|\Z)
-    """,
-    re.VERBOSE,
-)
+_REFUSED = lazy_pattern(rf"\n(?P<words>{REFUSED_CALL}[^\n]{{1,2000}})(?=\n|\Z)")
 
 
 def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:

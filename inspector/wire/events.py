@@ -1,5 +1,6 @@
 """What the readers of all providers report: the request to a model, the events of its answer, and the final turn."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
@@ -8,6 +9,7 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_text import compact_json, object_of, write_json
+from weaklink.inspector.memory import SMALL_JSON, check_json
 from weaklink.inspector.model import (
     BodyState,
     CallHeader,
@@ -96,9 +98,14 @@ def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
 
 def settings_of(generation: Generation) -> dict[str, Json]:
     """What `parameters_of` wrote; empty if that is unknown, or if a file has something else in its place."""
+    text = generation.parameters
     try:
-        return object_of(msgspec.json.decode(generation.parameters)) if generation.parameters else {}
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        if len(text) > SMALL_JSON:
+            check_json(text.encode("utf-8", "surrogatepass"))
+        return (
+            object_of(json.loads(text)) if text else {}
+        )  # as Python reads it: lone surrogates, and numbers such as NaN
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_values
 from weaklink.inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
-from weaklink.inspector.model import Json
-from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.model import Generation, Json
+from weaklink.inspector.wire.events import DecodedRequest, settings_of, stop_words
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "requests").glob("*.request"))
 
@@ -136,3 +136,30 @@ def test_no_request_raises(request: dict[str, Json]) -> None:
         assert all(turn.parts for turn in decoded.turns)
         for turn in decoded.turns:
             assert all(turn.part(call.part) for call in turn.calls)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "settings", "words"),
+    [
+        ("", {}, []),
+        (
+            '{"stop": "a", "seed": 123456789012345678901234567890}',
+            {"stop": "a", "seed": 123456789012345678901234567890},
+            ["a"],
+        ),
+        ('{"stop": ["a", 1, "\\ud800"]}', {"stop": ["a", 1, "\ud800"]}, ["a", "\ud800"]),
+        ('{"stop_sequences": ["b"]}', {"stop_sequences": ["b"]}, ["b"]),
+        ('{"options": {"stop": ["c"]}}', {"options": {"stop": ["c"]}}, ["c"]),
+        ('{"temperature": Infinity}', {"temperature": float("inf")}, []),
+        ("not JSON", {}, []),
+        ("[1]", {}, []),
+        ("[" * 100_000, {}, []),
+    ],
+    ids=["none", "a large number", "half a letter", "Anthropic", "Ollama", "no number", "damaged", "a list", "nested"],
+)
+def test_the_settings_of_a_request_are_read_back(
+    parameters: str, settings: dict[str, object], words: list[str]
+) -> None:
+    generation = Generation(parameters=parameters)
+    assert settings_of(generation) == settings
+    assert stop_words(generation) == words

@@ -1,6 +1,7 @@
 """An answer that a client sends back in its next request is the same message, in whichever members its thoughts are."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,16 @@ def exchange(
             "content": {"mimeType": "application/json", "text": json.dumps(body)},
         },
     }
+
+
+def imported(weaklink: Run, folder: Path, exchanges: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The traces of an archive, as `show --json` prints them."""
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": list(exchanges)}}
+    (folder / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    done = weaklink("import", "session.har", "--db", "t.db")
+    assert done.returncode == 0, done.stderr
+    listed = map(json.loads, weaklink("list", "--db", "t.db", "--json").stdout.splitlines())
+    return [json.loads(weaklink("show", "--db", "t.db", str(row["id"]), "--json").stdout) for row in listed]
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

@@ -3,14 +3,13 @@
 The bodies have the shapes of smolagents 1.26 and mini-swe-agent 2.4.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.ui.cli.test_answers_sent_back import exchange
+from tests.ui.cli.test_answers_sent_back import exchange, imported
 from tests.ui.conftest import Run
 
 LOOK = '<code>\nprint(water_level("{}"))\n'
@@ -91,26 +90,20 @@ SESSIONS = {
 }
 
 
-def entries(question: str, said: Sequence[tuple[str, str]], first_second: int) -> list[dict[str, Any]]:
+def entries(question: str, said: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """The requests of a run, each with what was said before it."""
     messages = [{"role": "system", "content": "You solve tasks by code."}, {"role": "user", "content": question}]
     exchanges = []
     for number, (answer, sent) in enumerate(said):
         message = {"content": answer}
-        exchanges.append(exchange(first_second + number, list(messages), message, "stop"))
+        exchanges.append(exchange(1 + number, list(messages), message, "stop"))
         messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": sent}]
     return exchanges
 
 
 @pytest.mark.parametrize("session", SESSIONS.values(), ids=SESSIONS)
 def test_code_in_an_answer_is_a_call_with_its_result(weaklink: Run, tmp_path: Path, session: Session) -> None:
-    exchanges = entries("When is the tide?", session.said, 1)
-    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": exchanges}}
-    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
-    done = weaklink("import", "session.har", "--db", "t.db")
-    assert done.returncode == 0, done.stderr
-    (listed,) = map(json.loads, weaklink("list", "--db", "t.db", "--json").stdout.splitlines())
-    shown = json.loads(weaklink("show", "--db", "t.db", str(listed["id"]), "--json").stdout)
+    (shown,) = imported(weaklink, tmp_path, entries("When is the tide?", session.said))
     assert (shown["name"], shown["format"]) == ("When is the tide?", "code_action")
     assert [(step["tool"], step["outcome"], step["said"]) for step in shown["chain"]] == session.steps
     assert shown["status"] == session.status
@@ -130,10 +123,6 @@ def test_a_code_agent_at_its_step_limit_is_one_trace(weaklink: Run, tmp_path: Pa
         history = [*history, {"role": "assistant", "content": answer + calling}, result]
     stuck = {"role": "system", "content": "An agent got stuck; here is its memory."}
     exchanges.append(exchange(5, [stuck, *history], {"content": "I could not find the harbour."}, "stop"))
-    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": exchanges}}
-    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
-    assert weaklink("import", "session.har", "--db", "t.db").returncode == 0
-    (listed,) = map(json.loads, weaklink("list", "--db", "t.db", "--json").stdout.splitlines())
-    shown = json.loads(weaklink("show", "--db", "t.db", str(listed["id"]), "--json").stdout)
+    (shown,) = imported(weaklink, tmp_path, exchanges)
     assert [step["outcome"] for step in shown["chain"]] == ["error-result"] * 2
     assert {step["said"] for step in shown["chain"]} == {"reported"}

@@ -3,14 +3,13 @@
 OpenHands' bodies have the shapes of openhands-sdk 1.58: llm/mixins/fn_call_converter.py and fn_call_examples.py.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.ui.cli.test_answers_sent_back import exchange
+from tests.ui.cli.test_answers_sent_back import exchange, imported
 from tests.ui.conftest import Run
 
 SYSTEM = "You are an agent.\nYou have access to the following functions:\n\n---- BEGIN FUNCTION #1: terminal ----\n..."
@@ -83,16 +82,6 @@ def entries(session: Session) -> list[dict[str, Any]]:
     return [*exchanges, answered(9, messages, session.end)]
 
 
-def imported(weaklink: Run, folder: Path, exchanges: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The traces of an archive, as `show --json` prints them."""
-    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": list(exchanges)}}
-    (folder / "session.har").write_text(json.dumps(log), encoding="utf-8")
-    done = weaklink("import", "session.har", "--db", "t.db")
-    assert done.returncode == 0, done.stderr
-    listed = map(json.loads, weaklink("list", "--db", "t.db", "--json").stdout.splitlines())
-    return [json.loads(weaklink("show", "--db", "t.db", str(row["id"]), "--json").stdout) for row in listed]
-
-
 @pytest.mark.parametrize("session", SESSIONS.values(), ids=SESSIONS)
 def test_a_call_in_the_text_has_the_result_that_the_agent_sends_as_the_users_words(
     weaklink: Run, tmp_path: Path, session: Session
@@ -155,6 +144,24 @@ def test_results_of_agents_with_the_same_calls_are_read(weaklink: Run, tmp_path:
     (shown,) = imported(weaklink, tmp_path, exchanges)
     assert [(step["outcome"], step["said"]) for step in shown["chain"]] == [("error-result", "concealed")]
     assert line in shown["chain"][0]["error"]
+
+
+@pytest.mark.parametrize("words", ["Your action could not be parsed properly: no call", "OBSERVATION:\nmore"])
+def test_words_after_an_answer_without_a_call_are_no_result_of_an_earlier_call(
+    weaklink: Run, tmp_path: Path, words: str
+) -> None:
+    call = SENT_BACK.format("I build.", "make")
+    asked = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "Build the parser."}]
+    second = [*asked, {"role": "assistant", "content": call}, {"role": "user", "content": f"OBSERVATION:\n{MADE}"}]
+    third = [*second, {"role": "assistant", "content": "Now I think."}, {"role": "user", "content": words}]
+    exchanges = [
+        exchange(1, list(asked), {"content": call}, "stop"),
+        exchange(2, list(second), {"content": "Now I think."}, "stop"),
+        exchange(3, third, {"content": "The parser is built."}, "stop"),
+    ]
+    (shown,) = imported(weaklink, tmp_path, exchanges)
+    assert [step["outcome"] for step in shown["chain"]] == ["ok"]
+    assert shown["diagnostics"] == []
 
 
 def test_two_agents_with_one_task_each_have_their_answers(weaklink: Run, tmp_path: Path) -> None:
